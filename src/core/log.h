@@ -1,0 +1,38 @@
+// What a run says on standard error. Slurm keeps it in the job's output file, so each line stands by itself.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+namespace lockstep {
+
+class Log {
+ public:
+  // `node` is this rank's node name. Only rank 0 writes info lines: they tell the story of the whole run.
+  Log(int rank, std::string node) : rank_(rank), node_(std::move(node)) {}
+
+  void info(std::string_view text) const {
+    if (rank_ == 0) write(fmt::format("lockstep: {}\n", text));
+  }
+  // Warnings and errors come from any rank and say which.
+  void warn(std::string_view text) const {
+    write(fmt::format("lockstep: warning: rank {} on {}: {}\n", rank_, node_, text));
+  }
+  void error(std::string_view text) const {
+    write(fmt::format("lockstep: error: rank {} on {}: {}\n", rank_, node_, text));
+  }
+
+  int rank() const { return rank_; }
+  const std::string& node() const { return node_; }
+
+ private:
+  // One write(2) per line, so that lines of several ranks do not mix.
+  static void write(const std::string& line);
+
+  int rank_;
+  std::string node_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,101 @@
+#include "core/subprocess.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/files.h"
+
+namespace lockstep {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Actions {
+  posix_spawn_file_actions_t value;
+  Actions() { posix_spawn_file_actions_init(&value); }
+  ~Actions() { posix_spawn_file_actions_destroy(&value); }
+  Actions(const Actions&) = delete;
+  Actions& operator=(const Actions&) = delete;
+};
+
+struct Attributes {
+  posix_spawnattr_t value;
+  Attributes() {
+    posix_spawnattr_init(&value);
+    // The child gets default signal handling whatever this program has set up for itself.
+    sigset_t all;
+    sigfillset(&all);
+    posix_spawnattr_setsigdefault(&value, &all);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&value, &none);
+    posix_spawnattr_setflags(&value, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  }
+  ~Attributes() { posix_spawnattr_destroy(&value); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+};
+
+// Reads until end of file or `end`; true at end of file.
+bool drain(int fd, std::string& output, Clock::time_point end) {
+  char buffer[4096];
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    if (left <= 0) return false;
+    pollfd waiting{fd, POLLIN, 0};
+    const int ready = ::poll(&waiting, 1, static_cast<int>(left));
+    if (ready < 0 && errno != EINTR) return true;
+    if (ready <= 0) continue;
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got == 0 || (got < 0 && errno != EINTR)) return true;
+    if (got > 0) output.append(buffer, static_cast<std::size_t>(got));
+  }
+}
+
+}  // namespace
+
+CommandResult run_command(const std::vector<std::string>& arguments, std::chrono::milliseconds limit) {
+  CommandResult result;
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    result.output = std::strerror(errno);
+    return result;
+  }
+  FileDescriptor reading(ends[0]);
+  FileDescriptor writing(ends[1]);
+
+  Actions actions;
+  posix_spawn_file_actions_adddup2(&actions.value, writing.get(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions.value, writing.get(), STDERR_FILENO);
+  posix_spawn_file_actions_addopen(&actions.value, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  const Attributes attributes;
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  pid_t child = -1;
+  const int error = ::posix_spawnp(&child, argv[0], &actions.value, &attributes.value, argv.data(), environ);
+  if (error != 0) {
+    result.exit_code = 127;
+    result.output = std::strerror(error);
+    return result;
+  }
+  writing = FileDescriptor();
+
+  result.timed_out = !drain(reading.get(), result.output, Clock::now() + limit);
+  if (result.timed_out) ::kill(child, SIGKILL);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
+  return result;
+}
+
+}  // namespace lockstep

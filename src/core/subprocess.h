@@ -1,0 +1,21 @@
+// Runs a short command and gives back what it printed, within a time limit.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+struct CommandResult {
+  int exit_code = -1;  // 127 where the program was not found; -1 where it was ended by a signal
+  bool timed_out = false;
+  std::string output;  // standard output, and standard error after it
+  bool ok() const { return exit_code == 0 && !timed_out; }
+};
+
+// No shell: `arguments[0]` is looked up in PATH. Past `limit` the command is killed. Uses posix_spawn, which
+// is safe in a process that has MPI, threads and large memory.
+CommandResult run_command(const std::vector<std::string>& arguments, std::chrono::milliseconds limit);
+
+}  // namespace lockstep

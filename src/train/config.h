@@ -1,0 +1,86 @@
+// Everything that a run depends on, in one place. docs/configuration.md and `lockstep train --help` come from
+// the same table, config.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lockstep::train {
+
+struct Config {
+  struct Run {
+    std::string dir;
+    std::uint64_t seed = 0;
+    std::int64_t log_every = 0;  // steps
+  } run;
+  struct Data {
+    std::string train;
+    std::string test;                 // empty: no evaluation
+    std::int64_t shuffle_window = 0;  // samples
+    std::int64_t prefetch = 0;        // micro-batches
+  } data;
+  struct Model {
+    std::string name;
+    std::vector<std::int64_t> hidden;
+    std::vector<std::int64_t> channels;
+    double dropout = 0;
+  } model;
+  struct Optim {
+    std::string name;
+    double lr = 0;
+    double momentum = 0;
+    double weight_decay = 0;
+    double clip_norm = 0;  // 0: no clipping
+    std::string schedule;
+    std::int64_t warmup_steps = 0;
+    double min_lr = 0;
+  } optim;
+  struct Train {
+    std::int64_t steps = 0;
+    std::int64_t global_batch = 0;
+    std::int64_t micro_batch = 0;
+    std::string reduction;
+    std::int64_t threads = 0;  // 0: what the launcher gives this task
+  } train;
+  struct Eval {
+    std::int64_t every = 0;  // steps; 0: only at the end
+    std::int64_t batch = 0;
+  } eval;
+  struct Checkpoint {
+    std::int64_t every = 0;  // steps; 0: only when the run stops
+    std::int64_t keep = 0;
+  } checkpoint;
+  // Seconds that each wait may take before the run leaves with exit code 76 (contract C7).
+  struct Limits {
+    double start = 0;
+    double step = 0;
+    double eval = 0;
+    double checkpoint = 0;
+  } limits;
+
+  // V of contract C1: the number of micro-batches in a global batch.
+  std::int64_t virtual_workers() const { return train.global_batch / train.micro_batch; }
+};
+
+// What a changed value means when a run is resumed (contract C10). The folders of the data may change: the
+// data themselves are compared by their fingerprint.
+enum class Change {
+  refused,  // it would be another run: needs --fork
+  allowed,  // taken over and logged
+};
+
+struct Key {
+  std::string name;  // "section.key"
+  std::string default_text;
+  std::string help;
+  Change change;
+  // Parses and checks the text; throws std::invalid_argument saying what is wanted.
+  std::function<void(Config&, const std::string&)> set;
+};
+
+std::span<const Key> config_keys();
+
+}  // namespace lockstep::train

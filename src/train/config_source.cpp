@@ -1,0 +1,191 @@
+#include "train/config_source.h"
+
+#include <fmt/format.h>
+
+#include <boost/program_options.hpp>
+#include <map>
+#include <sstream>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+
+namespace lockstep::train {
+
+namespace po = boost::program_options;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& origin, const std::string& problem) {
+  throw Error(ExitCode::bad_config, fmt::format("{}: {}", origin, problem));
+}
+
+po::options_description describe_keys() {
+  po::options_description description;
+  for (const Key& key : config_keys()) {
+    description.add_options()(key.name.c_str(), po::value<std::string>());
+  }
+  return description;
+}
+
+// Boost's parser keeps no line numbers: find the line of each key by the same simple grammar.
+std::multimap<std::string, int> lines_of_keys(const std::string& text) {
+  std::multimap<std::string, int> lines;
+  std::string section;
+  int number = 0;
+  for (const std::string& raw : split(text, '\n')) {
+    ++number;
+    const std::string_view line = trim(std::string_view(raw).substr(0, raw.find('#')));
+    if (line.size() > 2 && line.front() == '[' && line.back() == ']') {
+      section = std::string(line.substr(1, line.size() - 2)) + ".";
+    } else if (const auto equals = line.find('='); equals != std::string_view::npos) {
+      lines.emplace(section + std::string(trim(line.substr(0, equals))), number);
+    }
+  }
+  return lines;
+}
+
+std::string unknown_key(const std::string& key) {
+  std::vector<std::string> names;
+  for (const Key& known : config_keys()) names.push_back(known.name);
+  const auto near = nearest(key, names);
+  return fmt::format(
+      "unknown key {}{}", key,
+      near ? fmt::format("; did you mean {}?", *near) : "; `lockstep train --help` lists the keys");
+}
+
+struct Given {
+  std::string value;
+  std::string origin;
+};
+
+void read_file(const std::filesystem::path& file, std::map<std::string, Given>& given) {
+  std::error_code error;
+  const auto text = std::filesystem::is_directory(file, error) ? std::nullopt : read_text(file);
+  if (!text) {
+    throw Error(ExitCode::missing_input,
+                fmt::format("cannot read the configuration {}: no such file", file.string()));
+  }
+  const auto lines = lines_of_keys(*text);
+  const auto origin = [&](const std::string& key, int occurrence) {
+    auto [at, end] = lines.equal_range(key);
+    while (at != end && occurrence-- > 0) ++at;
+    return at == end ? file.string() : fmt::format("{}:{}", file.string(), at->second);
+  };
+  std::istringstream stream(*text);
+  try {
+    for (const auto& option : po::parse_config_file(stream, describe_keys(), true).options) {
+      const std::string& key = option.string_key;
+      if (option.unregistered) refuse(origin(key, 0), unknown_key(key));
+      if (given.contains(key)) refuse(origin(key, 1), fmt::format("{} is given twice", key));
+      given[key] = {std::string(trim(option.value.empty() ? "" : option.value.front())), origin(key, 0)};
+    }
+  } catch (const po::error& problem) {
+    refuse(file.string(), problem.what());
+  }
+}
+
+void read_overrides(std::span<const std::string> overrides, std::map<std::string, Given>& given) {
+  const std::string origin = "command line";
+  try {
+    const auto style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing &
+                       ~po::command_line_style::allow_short;
+    const auto parsed = po::command_line_parser(std::vector<std::string>(overrides.begin(), overrides.end()))
+                            .options(describe_keys())
+                            .style(static_cast<int>(style))
+                            .allow_unregistered()
+                            .run();
+    for (const auto& option : parsed.options) {
+      if (option.unregistered || option.position_key >= 0) {
+        const std::string word =
+            option.original_tokens.empty() ? option.string_key : option.original_tokens.front();
+        if (!word.starts_with("--")) {
+          throw Error(ExitCode::usage, fmt::format("{}: unexpected word {}", origin, word));
+        }
+        throw Error(ExitCode::usage,
+                    fmt::format("{}: {}", origin, unknown_key(word.substr(2, word.find('=') - 2))));
+      }
+      // The last one wins, as people expect when they append to a command.
+      given[option.string_key] = {option.value.front(), origin};
+    }
+  } catch (const po::error& problem) {
+    throw Error(ExitCode::usage, fmt::format("{}: {}", origin, problem.what()));
+  }
+}
+
+void check_combinations(Config& config, const std::string& batch_origin) {
+  if (config.train.global_batch % config.train.micro_batch != 0) {
+    refuse(batch_origin, fmt::format("train.micro_batch = {} does not divide train.global_batch = {}",
+                                     config.train.micro_batch, config.train.global_batch));
+  }
+}
+
+}  // namespace
+
+ResolvedConfig resolve_config(const std::filesystem::path& file, std::span<const std::string> overrides) {
+  std::map<std::string, Given> given;
+  read_file(file, given);
+  read_overrides(overrides, given);
+
+  ResolvedConfig resolved;
+  for (const Key& key : config_keys()) {
+    const auto at = given.find(key.name);
+    Entry entry{key.name, key.default_text, "default"};
+    if (at != given.end()) entry = {key.name, at->second.value, at->second.origin};
+    if (key.name == "run.dir" && entry.value.empty()) {
+      entry.value = (std::filesystem::path("checkpoints") / file.stem()).string();
+    }
+    try {
+      key.set(resolved.config, entry.value);
+    } catch (const std::invalid_argument& wanted) {
+      refuse(entry.origin == "default" ? file.string() : entry.origin,
+             fmt::format("{} = {}: {}", key.name, entry.value, wanted.what()));
+    }
+    resolved.entries.push_back(std::move(entry));
+  }
+  check_combinations(resolved.config,
+                     given.contains("train.micro_batch") ? given["train.micro_batch"].origin : file.string());
+  return resolved;
+}
+
+std::string to_ini(const ResolvedConfig& resolved, bool with_origin) {
+  std::string text;
+  std::string section;
+  for (const Entry& entry : resolved.entries) {
+    const auto dot = entry.key.find('.');
+    if (entry.key.substr(0, dot) != section) {
+      text += fmt::format("{}[{}]\n", section.empty() ? "" : "\n", entry.key.substr(0, dot));
+      section = entry.key.substr(0, dot);
+    }
+    const std::string line = fmt::format("{} = {}", entry.key.substr(dot + 1), entry.value);
+    text += with_origin ? fmt::format("{:<44} # {}\n", line, entry.origin) : line + "\n";
+  }
+  return text;
+}
+
+std::string canonical_text(const ResolvedConfig& resolved) {
+  std::string text;
+  for (const Entry& entry : resolved.entries) text += fmt::format("{} = {}\n", entry.key, entry.value);
+  return text;
+}
+
+std::vector<Difference> differences(const std::string& canonical, const ResolvedConfig& now) {
+  std::map<std::string, std::string> before;
+  for (const std::string& line : split(canonical, '\n')) {
+    if (const auto equals = line.find(" = "); equals != std::string::npos) {
+      before[line.substr(0, equals)] = line.substr(equals + 3);
+    }
+  }
+  std::vector<Difference> found;
+  const auto keys = config_keys();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto at = before.find(keys[i].name);
+    const std::string& old = at != before.end() ? at->second : keys[i].default_text;
+    if (keys[i].name != "run.dir" && old != now.entries[i].value) {
+      found.push_back({keys[i].name, old, now.entries[i].value, keys[i].change});
+    }
+  }
+  return found;
+}
+
+}  // namespace lockstep::train

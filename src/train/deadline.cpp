@@ -1,0 +1,46 @@
+#include "train/deadline.h"
+
+#include <chrono>
+#include <condition_variable>
+
+#include "core/clock.h"
+#include "slurm/queries.h"
+
+namespace lockstep::train {
+
+namespace {
+
+constexpr std::chrono::minutes ask_again{2};
+constexpr double reserve = 5;  // seconds
+
+}  // namespace
+
+Deadline::Deadline(const slurm::Allocation& allocation, bool ask) : end_(allocation.end_time) {
+  if (!ask || !allocation.in_job()) return;
+  thread_ = std::jthread([this, job = allocation.job_id](const std::stop_token& stop) {
+    std::mutex sleep_mutex;
+    std::condition_variable_any wake;
+    while (!stop.stop_requested()) {
+      if (const auto end = slurm::job_end_time(job)) {
+        const std::lock_guard guard(mutex_);
+        end_ = end;
+      }
+      std::unique_lock guard(sleep_mutex);
+      wake.wait_for(guard, stop, ask_again, [] { return false; });
+    }
+  });
+}
+
+Deadline::~Deadline() = default;
+
+std::optional<std::int64_t> Deadline::end_time() const {
+  const std::lock_guard guard(mutex_);
+  return end_;
+}
+
+bool Deadline::near(double save_seconds, double step_seconds) const {
+  const auto end = end_time();
+  return end && wall_seconds() + 2 * save_seconds + 2 * step_seconds + reserve >= static_cast<double>(*end);
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,67 @@
+#include "train/outcome.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/files.h"
+#include "core/text.h"
+
+namespace lockstep::train {
+
+namespace {
+
+std::filesystem::path path_of(const std::filesystem::path& run, const std::string& token) {
+  return run / "outcome" / token;
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  return text;
+}
+
+}  // namespace
+
+bool write_outcome(const std::filesystem::path& run, const std::string& token, const Outcome& outcome) {
+  const std::filesystem::path path = path_of(run, token);
+  make_folders(path.parent_path());
+  // The process id is the same on two nodes now and then, the rank's own text is not: both go into the name.
+  const std::filesystem::path own =
+      path.parent_path() /
+      fmt::format(".{}.{:016x}.{}", token, std::hash<std::string>{}(outcome.who), ::getpid());
+  write_atomically(own, fmt::format("code={}\nstep={}\nreason={}\nwho={}\n", static_cast<int>(outcome.code),
+                                    outcome.step, one_line(outcome.reason), one_line(outcome.who)));
+  // link(2) fails where the name exists: that is what makes the first one win.
+  const bool first = ::link(own.c_str(), path.c_str()) == 0;
+  const int error = errno;
+  ::unlink(own.c_str());
+  if (!first && error != EEXIST) {
+    throw Error(ExitCode::cannot_create,
+                fmt::format("cannot create {}: {}", path.string(), std::strerror(error)));
+  }
+  if (first) sync_path(path.parent_path());
+  return first;
+}
+
+std::optional<Outcome> read_outcome(const std::filesystem::path& run, const std::string& token) {
+  const auto text = read_text(path_of(run, token));
+  if (!text) return std::nullopt;
+  Outcome outcome;
+  for (const std::string& line : split(*text, '\n')) {
+    const auto equals = line.find('=');
+    if (equals == std::string::npos) continue;
+    const std::string key = line.substr(0, equals);
+    const std::string value = line.substr(equals + 1);
+    if (key == "code") outcome.code = static_cast<ExitCode>(parse_int(value).value_or(70));
+    if (key == "step") outcome.step = parse_int(value).value_or(0);
+    if (key == "reason") outcome.reason = value;
+    if (key == "who") outcome.who = value;
+  }
+  return outcome;
+}
+
+}  // namespace lockstep::train

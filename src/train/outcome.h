@@ -1,0 +1,27 @@
+// How an attempt ended, as a small file in the run folder: outcome/JOB.RESTART (contract C5). The exit code
+// alone is not the message: with kill-on-bad-exit, srun returns 143 whatever the first rank's code was.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "core/error.h"
+
+namespace lockstep::train {
+
+struct Outcome {
+  ExitCode code = ExitCode::internal;
+  std::int64_t step = 0;  // optimizer steps that are done and, for codes 0 and 75, saved
+  std::string reason;     // one line for people
+  std::string who;        // "rank 2 on node n3"
+};
+
+// Writes the file unless this attempt has one already: the first rank to decide is the one that is heard.
+// Returns whether it was this call that decided. Throws Error(cannot_create).
+bool write_outcome(const std::filesystem::path& run, const std::string& token, const Outcome& outcome);
+
+std::optional<Outcome> read_outcome(const std::filesystem::path& run, const std::string& token);
+
+}  // namespace lockstep::train

@@ -1,0 +1,146 @@
+#include "train/run_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <map>
+
+#include "core/clock.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "slurm/queries.h"
+
+namespace lockstep::train {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// An owner outside Slurm, on another host, counts as gone when it has not been heard of for this long.
+constexpr double heartbeat_limit = 60;
+
+std::string to_text(const Attempt& attempt) {
+  return fmt::format("job={}\nrestart={}\nnode={}\npid={}\nslurm={}\n", attempt.job, attempt.restart,
+                     attempt.node, attempt.pid, attempt.in_slurm ? 1 : 0);
+}
+
+Attempt from_text(const std::string& text) {
+  std::map<std::string, std::string> values;
+  for (const std::string& line : split(text, '\n')) {
+    if (const auto equals = line.find('='); equals != std::string::npos) {
+      values[line.substr(0, equals)] = line.substr(equals + 1);
+    }
+  }
+  Attempt attempt;
+  attempt.job = values["job"];
+  attempt.restart = static_cast<int>(parse_int(values["restart"]).value_or(0));
+  attempt.node = values["node"];
+  attempt.pid = static_cast<long>(parse_int(values["pid"]).value_or(0));
+  attempt.in_slurm = values["slurm"] == "1";
+  return attempt;
+}
+
+bool same(const Attempt& a, const Attempt& b) {
+  return a.job == b.job && a.restart == b.restart && a.node == b.node && a.pid == b.pid;
+}
+
+std::string this_host() {
+  char name[256] = "";
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+}  // namespace
+
+std::string owner_alive(const Attempt& owner, double heartbeat_age) {
+  if (owner.in_slurm) {
+    const auto answer = slurm::job_state(owner.job);
+    if (answer.job) {
+      const bool over = answer.job->state == "COMPLETED" || answer.job->state == "FAILED" ||
+                        answer.job->state == "CANCELLED" || answer.job->state == "TIMEOUT" ||
+                        answer.job->state == "NODE_FAIL" || answer.job->state == "OUT_OF_MEMORY" ||
+                        answer.job->state == "BOOT_FAIL" || answer.job->state == "DEADLINE" ||
+                        answer.job->state == "PREEMPTED";
+      return over ? "" : fmt::format("job {} is {}", owner.job, answer.job->state);
+    }
+    if (answer.answered) return "";
+  } else if (owner.node == this_host()) {
+    const bool exists = owner.pid > 0 && (::kill(static_cast<pid_t>(owner.pid), 0) == 0 || errno == EPERM);
+    return exists ? fmt::format("process {} is running", owner.pid) : "";
+  }
+  if (heartbeat_age < heartbeat_limit)
+    return fmt::format("it gave a sign of life {:.0f} s ago", heartbeat_age);
+  return "";
+}
+
+bool RunFolder::claim(const Attempt& attempt, const OwnerAlive& alive) {
+  make_folders(checkpoints());
+  // Two jobs that start in the same moment: the lock makes one of them look after the other has written.
+  const FileDescriptor lock = open_file(path_ / ".claim", O_RDWR | O_CREAT, 0644, ExitCode::cannot_create);
+  (void)::flock(lock.get(), LOCK_EX);  // a file system without locks still has the owner file
+
+  bool requeued = false;
+  if (const auto text = read_text(owner_file())) {
+    const Attempt owner = from_text(*text);
+    requeued = owner.in_slurm && attempt.in_slurm && owner.job == attempt.job;
+    if (requeued && owner.restart > attempt.restart) {
+      throw Error(ExitCode::cannot_create,
+                  fmt::format("run folder {} belongs to restart {} of this job; this is restart {}",
+                              path_.string(), owner.restart, attempt.restart));
+    }
+    if (!requeued) {
+      struct stat status {};
+      const double age = ::stat(owner_file().c_str(), &status) == 0
+                             ? wall_seconds() - static_cast<double>(status.st_mtime)
+                             : heartbeat_limit;
+      if (const std::string reason = alive(owner, age); !reason.empty()) {
+        throw Error(
+            ExitCode::cannot_create,
+            fmt::format("run folder {} is in use by job {} on {} ({}); give this run another run.dir, or "
+                        "end that job first",
+                        path_.string(), owner.job, owner.node, reason));
+      }
+    }
+  }
+  write_atomically(owner_file(), to_text(attempt));
+  return requeued;
+}
+
+void RunFolder::fence(const Attempt& attempt) const {
+  const auto text = read_text(owner_file());
+  const Attempt owner = text ? from_text(*text) : Attempt{};
+  if (!same(owner, attempt)) {
+    throw Error(
+        ExitCode::cannot_create,
+        fmt::format("run folder {} now belongs to job {} (restart {}, on {}): this attempt leaves it alone",
+                    path_.string(), owner.job, owner.restart, owner.node));
+  }
+}
+
+void RunFolder::heartbeat() const {
+  // Only the time stamp: rewriting the text could overwrite a successor's claim.
+  (void)::utimensat(AT_FDCWD, owner_file().c_str(), nullptr, 0);
+}
+
+void RunFolder::archive() {
+  int number = 1;
+  fs::path target;
+  do target = path_ / fmt::format("archive-{:03}", number++);
+  while (fs::exists(target));
+  bool anything = false;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "owner" || name == ".claim" || name.starts_with("archive-")) continue;
+    if (name == "checkpoints" && fs::is_empty(entry.path())) continue;
+    if (!anything) make_folders(target);
+    anything = true;
+    rename_durably(entry.path(), target / name);
+  }
+  make_folders(checkpoints());
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,51 @@
+// A run's folder and its one owner (contract C10). All functions are for rank 0 alone unless they say
+// otherwise.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "train/attempt.h"
+
+namespace lockstep::train {
+
+// Is the job that owns a folder still there? Returns a sentence that says how we know ("job 12 is RUNNING"),
+// or nothing where it is gone.
+using OwnerAlive = std::function<std::string(const Attempt& owner, double heartbeat_age)>;
+
+// Asks Slurm about a job of Slurm's, and the process table or the heartbeat's age about anything else.
+std::string owner_alive(const Attempt& owner, double heartbeat_age);
+
+class RunFolder {
+ public:
+  explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+  std::filesystem::path metrics() const { return path_ / "metrics.csv"; }
+  std::filesystem::path timings() const { return path_ / "timings.csv"; }
+  std::filesystem::path evaluations() const { return path_ / "eval.csv"; }
+  std::filesystem::path events() const { return path_ / "events.csv"; }
+  std::filesystem::path late_ranks() const { return path_ / "watch"; }
+
+  // Creates the folder where needed and makes `attempt` its owner. A folder of another job that is alive is
+  // refused with Error(cannot_create), naming job and host; an earlier incarnation of the same job is
+  // replaced. Returns whether the folder belonged to the same job before (this is a requeued incarnation).
+  bool claim(const Attempt& attempt, const OwnerAlive& alive);
+
+  // Throws Error(cannot_create) unless `attempt` is still the owner: called before every rename and removal.
+  void fence(const Attempt& attempt) const;
+
+  // Tells others that the owner lives; called every few seconds.
+  void heartbeat() const;
+
+  // Moves everything of the earlier run into archive-NNN/, for --fresh: nothing is deleted.
+  void archive();
+
+ private:
+  std::filesystem::path owner_file() const { return path_ / "owner"; }
+  std::filesystem::path path_;
+};
+
+}  // namespace lockstep::train

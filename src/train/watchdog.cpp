@@ -1,0 +1,181 @@
+#include "train/watchdog.h"
+
+#include <execinfo.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "slurm/stop_signals.h"
+
+namespace lockstep::train {
+
+namespace {
+
+constexpr std::array<const char*, 5> phase_names = {"start-up", "a step", "evaluation", "a checkpoint",
+                                                    "the finish"};
+
+const char* name_of(Phase phase) {
+  return phase_names[static_cast<std::size_t>(phase)];
+}
+
+int stack_signal() {
+  return SIGRTMIN + 3;
+}
+
+void print_stack(int) {
+  const int saved = errno;
+  std::array<void*, 64> frames;
+  const int depth = ::backtrace(frames.data(), static_cast<int>(frames.size()));
+  ::backtrace_symbols_fd(frames.data(), depth, STDERR_FILENO);
+  errno = saved;
+}
+
+void install_stack_printer() {
+  // The first backtrace() loads libgcc, which is not allowed in a handler: do it here.
+  std::array<void*, 1> frame;
+  (void)::backtrace(frame.data(), 1);
+  struct sigaction action {};
+  action.sa_handler = print_stack;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  ::sigaction(stack_signal(), &action, nullptr);
+}
+
+}  // namespace
+
+Watchdog::Watchdog(const Config::Limits& limits, std::string node, int rank_hint)
+    : limits_(limits), node_(std::move(node)), rank_hint_(rank_hint), main_thread_(::pthread_self()) {
+  install_stack_printer();
+  place_.since = monotonic_seconds();
+  thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+}
+
+Watchdog::~Watchdog() = default;
+
+void Watchdog::set_run(Run run) {
+  const std::lock_guard guard(mutex_);
+  run_ = std::make_unique<Run>(std::move(run));
+}
+
+void Watchdog::enter(Phase phase, std::int64_t step) {
+  const std::lock_guard guard(mutex_);
+  place_ = {phase, step, monotonic_seconds()};
+}
+
+double Watchdog::limit(Phase phase) const {
+  switch (phase) {
+    case Phase::start:
+      return limits_.start;
+    case Phase::step:
+      return limits_.step;
+    case Phase::eval:
+      return limits_.eval;
+    case Phase::checkpoint:
+    case Phase::finish:
+      return limits_.checkpoint;
+  }
+  return limits_.start;
+}
+
+void Watchdog::watch(const std::stop_token& stop) {
+  std::mutex sleep_mutex;
+  std::condition_variable_any wake;
+  double published = -1;
+  while (!stop.stop_requested()) {
+    {
+      std::unique_lock guard(sleep_mutex);
+      wake.wait_for(guard, stop, std::chrono::milliseconds(100), [] { return false; });
+    }
+    Place place;
+    Run run;
+    bool known = false;
+    {
+      const std::lock_guard guard(mutex_);
+      place = place_;
+      if (run_) {
+        run = *run_;
+        known = true;
+      }
+    }
+    if (stop.stop_requested()) return;
+    if (known && slurm::received_stop_signal() != 0 && run.failed_already()) {
+      run.leave(ExitCode::peer_failed, "another rank failed");
+    }
+    const double spent = monotonic_seconds() - place.since;
+    if (spent > limit(place.phase)) give_up(place);
+    // At half the limit each rank that still runs leaves word where it is, for whoever gives up first.
+    if (known && spent > limit(place.phase) / 2 && published < place.since) {
+      publish(run, place);
+      published = place.since;
+    }
+  }
+}
+
+void Watchdog::publish(const Run& run, const Place& place) const {
+  try {
+    make_folders(run.folder);
+    write_atomically(run.folder / fmt::format("{}.{}", run.token, run.rank),
+                     fmt::format("{},{},{},{}", static_cast<int>(place.phase), place.step,
+                                 waiting_.load() > 0 ? "waiting" : "working", node_));
+  } catch (const Error&) {
+    // A file system that does not take the note is one of the ways to be late; the others will say so.
+  }
+}
+
+std::string Watchdog::late_ranks(const Run& run, const Place& place) const {
+  std::vector<std::string> late;
+  for (int rank = 0; rank < run.size; ++rank) {
+    const auto note = read_text(run.folder / fmt::format("{}.{}", run.token, rank));
+    const auto parts = split(note.value_or(""), ',');
+    if (parts.size() != 4) {
+      late.push_back(fmt::format("rank {} gives no sign of life", rank));
+      continue;
+    }
+    const bool here =
+        parse_int(parts[0]) == static_cast<int>(place.phase) && parse_int(parts[1]) == place.step;
+    if (!here || parts[2] == "working") {
+      const auto phase = static_cast<Phase>(std::clamp<std::int64_t>(parse_int(parts[0]).value_or(0), 0, 4));
+      late.push_back(
+          fmt::format("rank {} on {} is still in {} {}", rank, parts[3], name_of(phase), parts[1]));
+    }
+  }
+  if (late.empty()) return "all ranks wait for each other: look at the network";
+  return fmt::format("{}", fmt::join(late, "; "));
+}
+
+void Watchdog::give_up(const Place& place) {
+  // Whatever happens below, a stuck file system included, this process is gone two seconds from now.
+  std::thread([] {
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    ::_exit(static_cast<int>(ExitCode::peer_failed));
+  }).detach();
+  std::unique_ptr<Run> run;
+  {
+    const std::lock_guard guard(mutex_);
+    if (run_) run = std::make_unique<Run>(*run_);
+  }
+  const std::string what =
+      fmt::format("no progress in {} {} for {} s", name_of(place.phase), place.step, limit(place.phase));
+  const std::string who = run ? late_ranks(*run, place)
+                              : fmt::format("rank {} on {} never came to know its peers", rank_hint_, node_);
+  const std::string line = fmt::format("lockstep: error: {}: {}; stack of rank {} on {}:\n", what, who,
+                                       run ? run->rank : rank_hint_, node_);
+  (void)!::write(STDERR_FILENO, line.data(), line.size());
+  ::pthread_kill(main_thread_, stack_signal());
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // let the handler print
+  if (run) run->leave(ExitCode::peer_failed, fmt::format("{}: {}", what, who));
+  ::_exit(static_cast<int>(ExitCode::peer_failed));
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,83 @@
+// Contract C7: nothing hangs. Each phase of a run has a limit; past it the run says which ranks are late and
+// where, dumps stacks and leaves with exit code 76. The watchdog is a thread of its own, so that it also
+// works while the main thread is stuck in MPI, HDF5 or the file system.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "core/error.h"
+#include "train/config.h"
+
+namespace lockstep::train {
+
+enum class Phase : int { start, step, eval, checkpoint, finish };
+
+class Watchdog {
+ public:
+  // What the watchdog needs to know about a run once its folder is claimed.
+  struct Run {
+    std::filesystem::path folder;  // of the status files, one per late rank
+    std::string token;             // of the attempt
+    int rank = 0;
+    int size = 1;
+    // Ends the process at once with an outcome: never returns, enters no collective.
+    std::function<void(ExitCode, const std::string&)> leave;
+    // True when this attempt's outcome is already a failure: then a stop signal means "leave now" (C5).
+    std::function<bool()> failed_already;
+  };
+
+  // Before MPI is up: rank and node from the environment. Must be made on the main thread: its stack is
+  // dumped.
+  Watchdog(const Config::Limits& limits, std::string node, int rank_hint);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  void set_run(Run run);
+
+  // The main thread says where it is. A new phase or step starts the clock again.
+  void enter(Phase phase, std::int64_t step);
+
+  // While one of these lives, this rank waits for its peers: it is not itself the late one.
+  class Waiting {
+   public:
+    explicit Waiting(Watchdog& watchdog) : watchdog_(watchdog) { ++watchdog_.waiting_; }
+    ~Waiting() { --watchdog_.waiting_; }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    Watchdog& watchdog_;
+  };
+
+ private:
+  struct Place {
+    Phase phase = Phase::start;
+    std::int64_t step = 0;
+    double since = 0;
+  };
+  void watch(const std::stop_token& stop);
+  double limit(Phase phase) const;
+  void publish(const Run& run, const Place& place) const;
+  std::string late_ranks(const Run& run, const Place& place) const;
+  [[noreturn]] void give_up(const Place& place);
+
+  Config::Limits limits_;
+  std::string node_;
+  int rank_hint_;
+  pthread_t main_thread_;
+  mutable std::mutex mutex_;  // guards place_ and run_
+  Place place_;
+  std::unique_ptr<Run> run_;
+  std::atomic<int> waiting_{0};
+  std::jthread thread_;
+};
+
+}  // namespace lockstep::train
