@@ -1,0 +1,83 @@
+#include "slurm/allocation.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "slurm/queries.h"
+#include "slurm/stop_signals.h"
+
+using namespace lockstep::slurm;
+
+namespace {
+
+Environment recorded(std::map<std::string, std::string> values) {
+  return [values = std::move(values)](const char* name) -> const char* {
+    const auto at = values.find(name);
+    return at == values.end() ? nullptr : at->second.c_str();
+  };
+}
+
+}  // namespace
+
+TEST_CASE("a task of a requeued job is recognised", "[slurm]") {
+  const auto allocation = read_allocation(recorded({{"SLURM_JOB_ID", "17"},
+                                                    {"SLURM_RESTART_COUNT", "2"},
+                                                    {"SLURMD_NODENAME", "n3"},
+                                                    {"SLURM_PROCID", "3"},
+                                                    {"SLURM_CPUS_PER_TASK", "4"}}));
+  CHECK(allocation.in_job());
+  CHECK(allocation.job_id == "17");
+  CHECK(allocation.restart_count == 2);
+  CHECK(allocation.node == "n3");
+  CHECK(allocation.rank_hint == 3);
+  CHECK(allocation.cpus_per_task == 4);
+  CHECK_FALSE(allocation.end_time);
+}
+
+TEST_CASE("outside a job there is a host name and nothing else", "[slurm]") {
+  const auto allocation = read_allocation(recorded({}));
+  CHECK_FALSE(allocation.in_job());
+  CHECK(allocation.restart_count == 0);
+  CHECK_FALSE(allocation.node.empty());
+  CHECK(allocation.rank_hint == 0);
+}
+
+TEST_CASE("under mpirun inside a job, mpirun's rank is the rank", "[slurm]") {
+  CHECK(read_allocation(recorded({{"OMPI_COMM_WORLD_RANK", "5"}, {"SLURM_PROCID", "0"}})).rank_hint == 5);
+}
+
+TEST_CASE("the end time is taken from the environment where Slurm puts it there", "[slurm]") {
+  CHECK(read_allocation(recorded({{"SLURM_JOB_END_TIME", "1700000000"}})).end_time == 1700000000);
+}
+
+TEST_CASE("job state and reason are read from scontrol's output", "[slurm]") {
+  const auto running = parse_job_state(
+      "JobId=3 JobName=x UserId=a(1) JobState=RUNNING Reason=None Dependency=(null) Requeue=1 Restarts=0");
+  REQUIRE(running);
+  CHECK(running->state == "RUNNING");
+  CHECK(running->reason == "None");
+  const auto limit = parse_job_state("JobId=3\n   JobState=COMPLETING Reason=TimeLimit\n");
+  REQUIRE(limit);
+  CHECK(limit->state == "COMPLETING");
+  CHECK(limit->reason == "TimeLimit");
+  CHECK_FALSE(parse_job_state("slurm_load_jobs error: Invalid job id specified"));
+  CHECK_FALSE(parse_job_state("OtherJobState=RUNNING"));
+}
+
+TEST_CASE("Slurm's times are local times", "[slurm]") {
+  const auto time = parse_slurm_time(" 2026-11-29T13:05:07\n");
+  REQUIRE(time);
+  const std::time_t seconds = *time;
+  std::tm local{};
+  localtime_r(&seconds, &local);
+  CHECK(local.tm_hour == 13);
+  CHECK(local.tm_sec == 7);
+  CHECK_FALSE(parse_slurm_time("NONE"));
+  CHECK_FALSE(parse_slurm_time(""));
+  CHECK_FALSE(parse_slurm_time("Unknown"));
+}
+
+TEST_CASE("signals have names", "[slurm]") {
+  CHECK(signal_name(15) == "TERM");
+  CHECK(signal_name(10) == "USR1");
+}

@@ -1,0 +1,121 @@
+#include "train/run_folder.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "core/files.h"
+#include "temp_folder.h"
+#include "train/outcome.h"
+#include "train/step_log.h"
+
+using namespace lockstep;
+using namespace lockstep::train;
+
+namespace {
+
+Attempt slurm_attempt(const std::string& job, int restart) {
+  return {job, restart, "n1", 100 + restart, true};
+}
+
+const OwnerAlive alive = [](const Attempt& owner, double) { return "job " + owner.job + " is RUNNING"; };
+const OwnerAlive gone = [](const Attempt&, double) { return std::string(); };
+
+}  // namespace
+
+TEST_CASE("a live job's folder is refused, naming job and node", "[run-folder]") {
+  const TempFolder folder;
+  RunFolder run(folder / "run");
+  CHECK_FALSE(run.claim(slurm_attempt("12", 0), gone));
+  REQUIRE_THROWS_WITH(run.claim(slurm_attempt("13", 0), alive),
+                      Catch::Contains("in use by job 12 on n1 (job 12 is RUNNING)"));
+  CHECK_NOTHROW(run.fence(slurm_attempt("12", 0)));
+}
+
+TEST_CASE("a dead job's folder is taken over", "[run-folder]") {
+  const TempFolder folder;
+  RunFolder run(folder / "run");
+  run.claim(slurm_attempt("12", 0), gone);
+  CHECK_FALSE(run.claim(slurm_attempt("13", 0), gone));
+  CHECK_NOTHROW(run.fence(slurm_attempt("13", 0)));
+}
+
+TEST_CASE("a requeued incarnation fences out its predecessor, and not the other way round", "[run-folder]") {
+  const TempFolder folder;
+  RunFolder run(folder / "run");
+  run.claim(slurm_attempt("12", 0), gone);
+  CHECK(run.claim(slurm_attempt("12", 1), alive));
+  REQUIRE_THROWS_WITH(run.fence(slurm_attempt("12", 0)), Catch::Contains("belongs to job 12 (restart 1"));
+  CHECK_THROWS_AS(run.claim(slurm_attempt("12", 0), alive), Error);
+  CHECK_NOTHROW(run.fence(slurm_attempt("12", 1)));
+}
+
+TEST_CASE("a process that is there owns its folder, one that is gone does not", "[run-folder]") {
+  char host[256] = "";
+  REQUIRE(gethostname(host, sizeof host) == 0);
+  CHECK_FALSE(owner_alive({"local-1", 0, host, getpid(), false}, 1e9).empty());
+  CHECK(owner_alive({"local-1", 0, host, 2147483000, false}, 0).empty());
+  CHECK_FALSE(owner_alive({"local-1", 0, "another-host", 1, false}, 5).empty());
+  CHECK(owner_alive({"local-1", 0, "another-host", 1, false}, 3600).empty());
+}
+
+TEST_CASE("fresh moves everything into an archive and deletes nothing", "[run-folder]") {
+  const TempFolder folder;
+  RunFolder run(folder / "run");
+  run.claim(slurm_attempt("12", 0), gone);
+  write_atomically(run.metrics(), "one");
+  write_atomically(run.checkpoints() / "step-00000001.h5", "two");
+  run.archive();
+  CHECK(read_text(run.path() / "archive-001/metrics.csv") == "one");
+  CHECK(read_text(run.path() / "archive-001/checkpoints/step-00000001.h5") == "two");
+  CHECK_FALSE(std::filesystem::exists(run.metrics()));
+  CHECK(std::filesystem::is_empty(run.checkpoints()));
+  CHECK_NOTHROW(run.fence(slurm_attempt("12", 0)));
+  run.archive();
+  CHECK_FALSE(std::filesystem::exists(run.path() / "archive-002"));
+}
+
+TEST_CASE("the first outcome of an attempt is the one that stays", "[outcome]") {
+  const TempFolder folder;
+  CHECK_FALSE(read_outcome(folder.path(), "5.0"));
+  CHECK(
+      write_outcome(folder.path(), "5.0", {ExitCode::peer_failed, 7, "rank 2 hangs\nbadly", "rank 1 on n2"}));
+  CHECK_FALSE(write_outcome(folder.path(), "5.0", {ExitCode::requeue, 9, "signal TERM", "rank 0 on n1"}));
+  CHECK(write_outcome(folder.path(), "5.1", {ExitCode::finished, 10, "done", "rank 0 on n1"}));
+  const auto outcome = read_outcome(folder.path(), "5.0");
+  REQUIRE(outcome);
+  CHECK(outcome->code == ExitCode::peer_failed);
+  CHECK(outcome->step == 7);
+  CHECK(outcome->reason == "rank 2 hangs badly");
+  CHECK(outcome->who == "rank 1 on n2");
+  CHECK(std::distance(std::filesystem::directory_iterator(folder / "outcome"), {}) == 2);
+}
+
+TEST_CASE("rows after the checkpoint and a torn row are dropped on resume", "[step-log]") {
+  const TempFolder folder;
+  const auto path = folder / "metrics.csv";
+  {
+    StepLog log(path, "step,loss", 0);
+    CHECK(log.last_row_at_start() == 0);
+    log.append("1,0.5");
+    log.append("2,0.25");
+    log.append("3,0.125");
+    log.sync();
+  }
+  write_atomically(path, *read_text(path) + "4,0.0");
+  {
+    StepLog log(path, "step,loss", 2);
+    CHECK(log.last_row_at_start() == 2);
+    log.append("3,0.75");
+  }
+  CHECK(read_text(path) == "step,loss\n1,0.5\n2,0.25\n3,0.75\n");
+  StepLog none(path, "step,loss", 0);
+  CHECK(read_text(path) == "step,loss\n");
+}
+
+TEST_CASE("a file with another header is not touched", "[step-log]") {
+  const TempFolder folder;
+  write_atomically(folder / "m.csv", "something else\n1,2\n");
+  REQUIRE_THROWS_WITH(StepLog(folder / "m.csv", "step,loss", 5), Catch::Contains("something else"));
+  CHECK(read_text(folder / "m.csv") == "something else\n1,2\n");
+}
