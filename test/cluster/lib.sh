@@ -95,6 +95,7 @@ start_daemon() {
   shift 2
   become_daemon "$@" </dev/null >>"$dir/log/$role.out" 2>&1 &
   printf '%s %s %s\n' "$role" "$!" "$(process_start "$!" || echo gone)" >>"$dir/pids"
+  disown # bash need not tell of its end
 }
 
 # Prints "role pid" of each noted daemon that still runs.
@@ -123,23 +124,33 @@ holds_log_of() {
   return 1
 }
 
-# A process of the job user belongs to the instance when its environment names the instance's configuration or
-# cluster. The cluster's name is unique on the machine.
-is_job_process_of() {
-  local dir=$1 pid=$2 uid=$3
-  [[ $(stat -c %u "/proc/$pid") == "$uid" ]] || return 1
-  grep -qzFx -e "SLURM_CONF=$dir/etc/slurm.conf" ${instance_cluster:+-e "SLURM_CLUSTER_NAME=$instance_cluster"} \
-    "/proc/$pid/environ"
+# Becomes a command, run as the user $1.
+become_user() {
+  local user=$1
+  shift
+  exec setpriv --reuid="$user" --regid="$(id -g "$user")" --init-groups -- "$@"
+}
+
+as_user() { (become_user "$@"); }
+
+# Prints the pids of the job user's processes whose environment names the instance's configuration or cluster;
+# the cluster's name is unique on the machine. Looks as that user: a container's root may not look into the
+# environment of others, and the user can see no processes but its own. Starts with no environment, so that
+# the search does not find itself.
+job_pids() {
+  local dir=$1
+  id -u "$instance_user" >/dev/null 2>&1 || return 0
+  as_user "$instance_user" env -i "PATH=$PATH" grep -lszFx -e "SLURM_CONF=$dir/etc/slurm.conf" \
+    ${instance_cluster:+-e "SLURM_CLUSTER_NAME=$instance_cluster"} /proc/[0-9]*/environ | cut -d/ -f3 || true
 }
 
 # Prints every pid of the instance: noted daemons, unnoted ones, job processes, and what descends from them.
 instance_pids() {
-  local dir=$1 uid pid stat parent grown
+  local dir=$1 pid stat parent grown
   local -A mine=() parent_of=()
-  uid=$(id -u "$instance_user" 2>/dev/null) || uid=none
-  while read -r _ pid; do
-    mine[$pid]=1
-  done < <(running_daemons "$dir")
+  for pid in $(running_daemons "$dir" | cut -d' ' -f2) $(job_pids "$dir"); do
+    process_start "$pid" >/dev/null && mine[$pid]=1
+  done
   for stat in /proc/[0-9]*/stat; do
     pid=${stat#/proc/}
     pid=${pid%/stat}
@@ -148,9 +159,7 @@ instance_pids() {
     [[ $stat != [ZX]* ]] || continue
     read -r _ parent _ <<<"$stat"
     parent_of[$pid]=$parent
-    if holds_log_of "$dir" "$pid" || is_job_process_of "$dir" "$pid" "$uid"; then
-      mine[$pid]=1
-    fi
+    holds_log_of "$dir" "$pid" && mine[$pid]=1
   done 2>/dev/null
   grown=1
   while ((grown)); do
