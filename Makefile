@@ -76,6 +76,12 @@ $(BUILD)/test/unit/tests: $(UNIT_OBJECTS) $(BUILD)/liblockstep.a
 $(BUILD)/test/mpi/tests: $(MPI_OBJECTS) $(BUILD)/liblockstep.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# The version is compiled into one file; it is built again when git's description changes.
+$(BUILD)/src/cli/version.o: CPPFLAGS += -DLOCKSTEP_VERSION='"$(VERSION)"' -DLOCKSTEP_GIT='"$(GIT)"'
+$(BUILD)/src/cli/version.o: $(BUILD)/git-$(subst /,-,$(GIT))
+$(BUILD)/git-$(subst /,-,$(GIT)):
+	@mkdir -p $(@D) && rm -f $(BUILD)/git-* && touch $@
+
 clean:  ## remove what was built
 	rm -rf build
 

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -30,28 +31,27 @@ struct Attributes {
   posix_spawnattr_t value;
   Attributes() {
     posix_spawnattr_init(&value);
-    // The child gets default signal handling whatever this program has set up for itself.
-    sigset_t all;
-    sigfillset(&all);
-    posix_spawnattr_setsigdefault(&value, &all);
+    // Blocked signals would stay blocked in the child. Ignored ones stay ignored, and that is wanted:
+    // `lockstep requeue` ignores TERM for its children too.
     sigset_t none;
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&value, &none);
-    posix_spawnattr_setflags(&value, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setflags(&value, POSIX_SPAWN_SETSIGMASK);
   }
   ~Attributes() { posix_spawnattr_destroy(&value); }
   Attributes(const Attributes&) = delete;
   Attributes& operator=(const Attributes&) = delete;
 };
 
-// Reads until end of file or `end`; true at end of file.
-bool drain(int fd, std::string& output, Clock::time_point end) {
+// Reads until end of file, `end` or a stop; true at end of file.
+bool drain(int fd, std::string& output, Clock::time_point end, const std::stop_token& stop) {
+  constexpr std::int64_t look_up = 100;  // milliseconds between two looks at `stop`
   char buffer[4096];
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-    if (left <= 0) return false;
+    if (left <= 0 || stop.stop_requested()) return false;
     pollfd waiting{fd, POLLIN, 0};
-    const int ready = ::poll(&waiting, 1, static_cast<int>(left));
+    const int ready = ::poll(&waiting, 1, static_cast<int>(std::min<std::int64_t>(left, look_up)));
     if (ready < 0 && errno != EINTR) return true;
     if (ready <= 0) continue;
     const ssize_t got = ::read(fd, buffer, sizeof buffer);
@@ -62,7 +62,8 @@ bool drain(int fd, std::string& output, Clock::time_point end) {
 
 }  // namespace
 
-CommandResult run_command(const std::vector<std::string>& arguments, std::chrono::milliseconds limit) {
+CommandResult run_command(const std::vector<std::string>& arguments, std::chrono::milliseconds limit,
+                          const std::stop_token& stop) {
   CommandResult result;
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
@@ -89,7 +90,7 @@ CommandResult run_command(const std::vector<std::string>& arguments, std::chrono
   }
   writing = FileDescriptor();
 
-  result.timed_out = !drain(reading.get(), result.output, Clock::now() + limit);
+  result.timed_out = !drain(reading.get(), result.output, Clock::now() + limit, stop);
   if (result.timed_out) ::kill(child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,10 @@ struct CommandResult {
   bool ok() const { return exit_code == 0 && !timed_out; }
 };
 
-// No shell: `arguments[0]` is looked up in PATH. Past `limit` the command is killed. Uses posix_spawn, which
-// is safe in a process that has MPI, threads and large memory.
-CommandResult run_command(const std::vector<std::string>& arguments, std::chrono::milliseconds limit);
+// No shell: `arguments[0]` is looked up in PATH. Past `limit`, or when `stop` is requested, the command is
+// killed and counts as timed out. Uses posix_spawn, which is safe in a process that has MPI, threads and
+// large memory.
+CommandResult run_command(const std::vector<std::string>& arguments, std::chrono::milliseconds limit,
+                          const std::stop_token& stop = {});
 
 }  // namespace lockstep

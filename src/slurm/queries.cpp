@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <ctime>
 
 #include "core/subprocess.h"
 #include "core/text.h"
@@ -39,7 +38,9 @@ std::string failure(const CommandResult& result, std::string_view command) {
 std::optional<JobState> parse_job_state(std::string_view scontrol_output) {
   const auto state = field(scontrol_output, "JobState");
   if (!state) return std::nullopt;
-  return JobState{*state, field(scontrol_output, "Reason").value_or("None")};
+  const auto restarts = parse_int(field(scontrol_output, "Restarts").value_or("0"));
+  return JobState{*state, field(scontrol_output, "Reason").value_or("None"),
+                  static_cast<int>(restarts.value_or(0))};
 }
 
 JobStateAnswer job_state(const std::string& job_id) {
@@ -58,21 +59,12 @@ JobStateAnswer job_state(const std::string& job_id) {
   return answer;
 }
 
-std::optional<std::int64_t> parse_slurm_time(std::string_view text) {
-  std::tm local{};
-  const std::string copy(trim(text));
-  const char* end = ::strptime(copy.c_str(), "%Y-%m-%dT%H:%M:%S", &local);
-  if (end == nullptr || *end != '\0') return std::nullopt;
-  local.tm_isdst = -1;
-  const std::time_t seconds = std::mktime(&local);
-  if (seconds < 0) return std::nullopt;
-  return static_cast<std::int64_t>(seconds);
-}
-
-std::optional<std::int64_t> job_end_time(const std::string& job_id) {
+std::optional<std::int64_t> job_end_time(const std::string& job_id, const std::stop_token& stop) {
+  // Whatever format the user likes, here it is seconds since 1970; a job without a limit gives NONE.
   const CommandResult result =
-      run_command({"squeue", "--noheader", "--jobs", job_id, "--format", "%e"}, answer_limit);
-  return result.ok() ? parse_slurm_time(result.output) : std::nullopt;
+      run_command({"env", "SLURM_TIME_FORMAT=%s", "squeue", "--noheader", "--jobs", job_id, "--format", "%e"},
+                  answer_limit, stop);
+  return result.ok() ? parse_int(trim(result.output)) : std::nullopt;
 }
 
 std::string requeue_job(const std::string& job_id) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -11,7 +12,8 @@ namespace lockstep::slurm {
 
 struct JobState {
   std::string state;   // RUNNING, COMPLETING, PENDING, ...
-  std::string reason;  // None, TimeLimit, Preempted, ...
+  std::string reason;  // None, TimeLimit, ...
+  int restarts = 0;    // how often Slurm has requeued it; more than our own count: it has just been requeued
 };
 
 // Absent where Slurm does not know the job (any more) or does not answer; `answered` tells the two apart.
@@ -22,16 +24,14 @@ struct JobStateAnswer {
 };
 JobStateAnswer job_state(const std::string& job_id);
 
-// When the job's time limit ends, in seconds since 1970; absent where there is none or no answer.
-std::optional<std::int64_t> job_end_time(const std::string& job_id);
+// When the job's time limit ends, in seconds since 1970; absent where there is none or no answer
+// before `stop` is requested.
+std::optional<std::int64_t> job_end_time(const std::string& job_id, const std::stop_token& stop = {});
 
 // `scontrol requeue`. Returns what went wrong; empty when the order was accepted.
 std::string requeue_job(const std::string& job_id);
 
 // The parts of `scontrol show job` output, for the functions above and their tests on recorded output.
 std::optional<JobState> parse_job_state(std::string_view scontrol_output);
-
-// "2026-11-29T13:05:07", local time as Slurm prints it; absent for "NONE", "Unknown" and anything else.
-std::optional<std::int64_t> parse_slurm_time(std::string_view text);
 
 }  // namespace lockstep::slurm

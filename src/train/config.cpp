@@ -109,9 +109,9 @@ std::vector<Key> make_keys() {
            [](Config & c) -> auto& { return c.data.prefetch; }, 1, 1024)},
 
       {"model.name", "mlp", "mlp or cnn", refused, text([](Config & c) -> auto& { return c.model.name; })},
-      {"model.hidden", "128", "sizes of the hidden dense layers, separated by commas", refused,
+      {"model.hidden", "", "widths of the hidden linear layers, as 256,128; empty: the model's own", refused,
        sizes([](Config & c) -> auto& { return c.model.hidden; })},
-      {"model.channels", "16,32", "channels of the convolutions (cnn), separated by commas", refused,
+      {"model.channels", "", "channels of the convolutions (cnn), as 16,32; empty: the model's own", refused,
        sizes([](Config & c) -> auto& { return c.model.channels; })},
       {"model.dropout", "0", "probability that a dense layer's input is dropped in training", refused,
        real(

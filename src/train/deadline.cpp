@@ -21,7 +21,7 @@ Deadline::Deadline(const slurm::Allocation& allocation, bool ask) : end_(allocat
     std::mutex sleep_mutex;
     std::condition_variable_any wake;
     while (!stop.stop_requested()) {
-      if (const auto end = slurm::job_end_time(job)) {
+      if (const auto end = slurm::job_end_time(job, stop)) {
         const std::lock_guard guard(mutex_);
         end_ = end;
       }

@@ -56,25 +56,14 @@ TEST_CASE("job state and reason are read from scontrol's output", "[slurm]") {
   REQUIRE(running);
   CHECK(running->state == "RUNNING");
   CHECK(running->reason == "None");
-  const auto limit = parse_job_state("JobId=3\n   JobState=COMPLETING Reason=TimeLimit\n");
+  CHECK(running->restarts == 0);
+  const auto limit = parse_job_state("JobId=3\n   JobState=COMPLETING Reason=TimeLimit Restarts=2\n");
   REQUIRE(limit);
   CHECK(limit->state == "COMPLETING");
   CHECK(limit->reason == "TimeLimit");
+  CHECK(limit->restarts == 2);
   CHECK_FALSE(parse_job_state("slurm_load_jobs error: Invalid job id specified"));
   CHECK_FALSE(parse_job_state("OtherJobState=RUNNING"));
-}
-
-TEST_CASE("Slurm's times are local times", "[slurm]") {
-  const auto time = parse_slurm_time(" 2026-11-29T13:05:07\n");
-  REQUIRE(time);
-  const std::time_t seconds = *time;
-  std::tm local{};
-  localtime_r(&seconds, &local);
-  CHECK(local.tm_hour == 13);
-  CHECK(local.tm_sec == 7);
-  CHECK_FALSE(parse_slurm_time("NONE"));
-  CHECK_FALSE(parse_slurm_time(""));
-  CHECK_FALSE(parse_slurm_time("Unknown"));
 }
 
 TEST_CASE("signals have names", "[slurm]") {

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "train/config_source.h"
+
+namespace lockstep::train {
+
+// Everything about a run that can be wrong before it is started, looked at by one process without MPI: the
+// data are there and fit together, the model fits the data. Returns a summary in one line; throws what the
+// run would.
+std::string check(const ResolvedConfig& resolved);
+
+}  // namespace lockstep::train

@@ -1,0 +1,190 @@
+#include "train/launch.h"
+
+#include <fmt/format.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <thread>
+
+#include "comm/agreement.h"
+#include "comm/mpi_session.h"
+#include "core/clock.h"
+#include "core/hash.h"
+#include "slurm/stop_signals.h"
+
+namespace lockstep::train {
+
+namespace {
+
+constexpr std::chrono::seconds heartbeat_period{5};
+
+// Leaves with an outcome; the first rank to decide also says why.
+class Exit {
+ public:
+  Exit(std::filesystem::path run, const Log& log) : run_(std::move(run)), log_(log) {}
+
+  // From here on this attempt has a name under which its outcome is looked for.
+  void set_token(std::string token) { token_ = std::move(token); }
+
+  [[noreturn]] void leave(ExitCode code, const std::string& reason) const {
+    bool first = true;
+    if (!token_.empty()) {
+      try {
+        first = write_outcome(run_, token_,
+                              {code, 0, reason, fmt::format("rank {} on {}", log_.rank(), log_.node())});
+      } catch (const Error& error) {
+        log_.error(error.what());
+      }
+    }
+    if (first) log_.error(reason);
+    comm::MpiSession::abandon(code);
+  }
+
+  bool failed_already() const {
+    const auto outcome = token_.empty() ? std::nullopt : read_outcome(run_, token_);
+    return outcome && (outcome->code == ExitCode::internal || outcome->code == ExitCode::peer_failed);
+  }
+
+ private:
+  std::filesystem::path run_;
+  const Log& log_;
+  std::string token_;
+};
+
+// Rank 0 lets others see that the owner of the run folder lives.
+std::jthread start_heartbeat(const RunFolder& folder) {
+  return std::jthread([&folder](const std::stop_token& stop) {
+    std::mutex sleep_mutex;
+    std::condition_variable_any wake;
+    while (!stop.stop_requested()) {
+      folder.heartbeat();
+      std::unique_lock guard(sleep_mutex);
+      wake.wait_for(guard, stop, heartbeat_period, [] { return false; });
+    }
+  });
+}
+
+Attempt make_attempt(comm::Communicator& comm, const slurm::Allocation& allocation) {
+  Attempt attempt;
+  attempt.in_slurm = allocation.in_job();
+  attempt.restart = allocation.restart_count;
+  attempt.job = allocation.in_job()
+                    ? allocation.job_id
+                    : fmt::format("local-{}-{}", static_cast<std::int64_t>(wall_seconds()), ::getpid());
+  attempt.node = allocation.node;
+  attempt.pid = ::getpid();
+  comm::broadcast_text(comm, attempt.job, 0);
+  comm::broadcast_text(comm, attempt.node, 0);
+  auto pid = static_cast<std::int64_t>(attempt.pid);
+  comm.broadcast(std::as_writable_bytes(std::span(&pid, 1)), 0);
+  attempt.pid = static_cast<long>(pid);
+  return attempt;
+}
+
+void check_ranks(const Config& config, int ranks) {
+  const std::int64_t workers = config.virtual_workers();
+  if (ranks <= workers) return;
+  throw Error(ExitCode::bad_config,
+              fmt::format("{} ranks are more than the {} micro-batches of a step (train.global_batch = {} / "
+                          "train.micro_batch = {}): run 1 to {} ranks, or make train.micro_batch {} or less",
+                          ranks, workers, config.train.global_batch, config.train.micro_batch, workers,
+                          std::max<std::int64_t>(1, config.train.global_batch / ranks)));
+}
+
+void check_same_configuration(comm::Communicator& comm, const ResolvedConfig& resolved) {
+  const auto all = comm::gather_values(comm, hash64(canonical_text(resolved)));
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] != all[0]) {
+      throw Error(
+          ExitCode::bad_config,
+          fmt::format("rank {} on {} reads another configuration than rank 0 on {}: give all nodes the same "
+                      "file",
+                      rank, comm.host(static_cast<int>(rank)), comm.host(0)));
+    }
+  }
+}
+
+void claim(comm::Communicator& comm, RunFolder& folder, const Attempt& attempt, RunOptions& options,
+           const Log& log) {
+  std::int64_t requeued = 0;
+  comm::agree(comm, "use the run folder", [&] {
+    if (comm.rank() != 0) return;
+    requeued = folder.claim(attempt, owner_alive) ? 1 : 0;
+    if (options.fresh && requeued == 0) folder.archive();
+    std::filesystem::remove_all(folder.late_ranks());
+    std::filesystem::remove(folder.path() / "outcome" / attempt.token());
+  });
+  comm.broadcast(std::as_writable_bytes(std::span(&requeued, 1)), 0);
+  if (requeued != 0 && (options.fresh || options.fork)) {
+    // They were meant for the first start: a requeued job repeats its command line.
+    log.info("requeued: --fresh and --fork were obeyed at the first start and are not repeated");
+    options = {};
+  }
+}
+
+// Runs `work`; an error ends the process at once, before anything that `work` built outside itself is
+// destroyed: a destructor could wait for a thread, a thread for a file system.
+template <typename Work>
+auto or_leave(const Exit& exit, Work&& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    exit.leave(error.code(), error.what());
+  } catch (const std::exception& error) {
+    exit.leave(ExitCode::internal, fmt::format("internal error: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+int launch(const ResolvedConfig& resolved, const RunOptions& requested) {
+  slurm::install_stop_signals();
+  const slurm::Allocation allocation = slurm::read_allocation(slurm::process_environment());
+  const Log log(allocation.rank_hint, allocation.node);
+  RunFolder folder(resolved.config.run.dir);
+  Exit exit(folder.path(), log);
+  if (allocation.in_job()) exit.set_token(fmt::format("{}.{}", allocation.job_id, allocation.restart_count));
+  Watchdog watchdog(resolved.config.limits, allocation.node, allocation.rank_hint);
+
+  const auto mpi = or_leave(exit, [] { return std::make_unique<comm::MpiSession>(); });
+  const auto comm = or_leave(exit, [] { return std::make_unique<comm::MpiCommunicator>(MPI_COMM_WORLD); });
+  RunOptions options = requested;
+  const Attempt attempt = or_leave(exit, [&] {
+    check_ranks(resolved.config, comm->size());
+    check_same_configuration(*comm, resolved);
+    const Attempt made = make_attempt(*comm, allocation);
+    claim(*comm, folder, made, options, log);
+    return made;
+  });
+  exit.set_token(attempt.token());
+  watchdog.set_run({folder.late_ranks(), attempt.token(), comm->rank(), comm->size(),
+                    [&](ExitCode code, const std::string& reason) { exit.leave(code, reason); },
+                    [&] { return exit.failed_already(); }});
+  std::jthread heartbeat;
+  if (comm->rank() == 0) heartbeat = start_heartbeat(folder);
+
+  Run run({resolved, options, allocation, attempt, folder, *comm, watchdog, log});
+  return or_leave(exit, [&] {
+    run.start();
+    Outcome outcome = run.execute();
+    watchdog.enter(Phase::finish, outcome.step);
+    {
+      const Watchdog::Waiting waiting(watchdog);
+      comm->barrier();
+    }
+    if (comm->rank() == 0) {
+      outcome.who = fmt::format("rank 0 on {}", attempt.node);
+      write_outcome(folder.path(), attempt.token(), outcome);
+      log.info(outcome.code == ExitCode::finished
+                   ? fmt::format("finished: {}", outcome.reason)
+                   : fmt::format("stopped after step {} ({}); start it again to go on", outcome.step,
+                                 outcome.reason));
+    }
+    return static_cast<int>(outcome.code);
+  });
+}
+
+}  // namespace lockstep::train

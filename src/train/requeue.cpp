@@ -1,0 +1,92 @@
+#include "train/requeue.h"
+
+#include <fmt/format.h>
+
+#include "core/files.h"
+#include "core/text.h"
+
+namespace lockstep::train {
+
+namespace {
+
+// Codes after which the same start would end the same way.
+bool is_final(int code) {
+  switch (static_cast<ExitCode>(code)) {
+    case ExitCode::usage:
+    case ExitCode::bad_data:
+    case ExitCode::missing_input:
+    case ExitCode::cannot_create:
+    case ExitCode::bad_config:
+      return true;
+    default:
+      return false;
+  }
+}
+
+int code_of(const std::optional<Outcome>& outcome, int status) {
+  return outcome ? static_cast<int>(outcome->code) : status;
+}
+
+std::string reason_of(const std::optional<Outcome>& outcome, int status) {
+  if (outcome) return outcome->reason;
+  return fmt::format("the step ended with status {} and left no outcome", status);
+}
+
+}  // namespace
+
+bool is_failure(const std::optional<Outcome>& outcome, int status) {
+  const int code = code_of(outcome, status);
+  return code != 0 && code != static_cast<int>(ExitCode::requeue) && !is_final(code);
+}
+
+FailureCount count_failure(const std::filesystem::path& run, std::int64_t newest_checkpoint_step) {
+  FailureCount before;
+  const std::filesystem::path file = run / "failures";
+  if (const auto text = read_text(file)) {
+    const auto parts = split(trim(*text), ' ');
+    if (parts.size() == 2) {
+      before = {parse_int(parts[0]).value_or(-1), static_cast<int>(parse_int(parts[1]).value_or(0))};
+    }
+  }
+  const bool progress = newest_checkpoint_step > before.checkpoint_step;
+  const FailureCount now{newest_checkpoint_step, progress ? 1 : before.count + 1};
+  write_atomically(file, fmt::format("{} {}\n", now.checkpoint_step, now.count));
+  return now;
+}
+
+// What Slurm 22.05 shows a batch script at its end (docs/slurm-behaviour.md): a preempted job still RUNS
+// while its grace time lasts; at the time limit it is COMPLETING with that reason; a job that Slurm or an
+// admin has requeued is COMPLETING with one restart more than this attempt knows of; COMPLETING otherwise was
+// cancelled.
+Verdict decide(const Situation& s) {
+  const int code = code_of(s.outcome, s.status);
+  const std::string reason = reason_of(s.outcome, s.status);
+  if (code == 0) return {false, 0, reason};
+  if (is_final(code)) return {false, code, fmt::format("{} (exit code {}: not requeued)", reason, code)};
+
+  const int stopped =
+      code == static_cast<int>(ExitCode::requeue) ? code : static_cast<int>(ExitCode::peer_failed);
+  if (!s.job.job) {
+    return {
+        false, stopped,
+        fmt::format("{}; not requeued, as Slurm did not tell the job's state: {}", reason, s.job.problem)};
+  }
+  const auto& job = *s.job.job;
+  if (job.restarts > s.restart_count)
+    return {false, 0, fmt::format("{}; Slurm has requeued the job itself", reason)};
+  if (job.state != "RUNNING" && !(job.state == "COMPLETING" && job.reason == "TimeLimit")) {
+    return {false, stopped, fmt::format("{}; not requeued: the job was cancelled", reason)};
+  }
+  if (s.failures > s.max_failures) {
+    return {
+        false, static_cast<int>(ExitCode::internal),
+        fmt::format("{}; not requeued: failure {} in a row without a new checkpoint", reason, s.failures)};
+  }
+  if (s.failures > 0) {
+    return {true, 0,
+            fmt::format("{}; failure {} of at most {} in a row", reason, s.failures, s.max_failures)};
+  }
+  return {true, 0, reason};
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,275 @@
+#include "train/run.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "comm/agreement.h"
+#include "core/clock.h"
+#include "core/text.h"
+#include "train/identity.h"
+
+namespace lockstep::train {
+
+namespace {
+
+// A cautious file system, for the estimate before the first save is measured.
+constexpr double assumed_bytes_per_second = 50e6;
+constexpr double assumed_fixed_seconds = 2;
+
+int threads_of(const Config& config, const slurm::Allocation& allocation) {
+  if (config.train.threads > 0) return static_cast<int>(config.train.threads);
+  return std::max(1, allocation.cpus_per_task);
+}
+
+data::SamplerConfig sampler_config(const Config& config) {
+  return {config.run.seed, config.train.global_batch, config.train.micro_batch, config.data.shuffle_window};
+}
+
+}  // namespace
+
+Run::Run(const Setting& setting)
+    : setting_(setting),
+      config_(setting.resolved.config),
+      threads_(threads_of(config_, setting.allocation)),
+      reducer_comm_(setting.comm.duplicate()),
+      checkpoint_comm_(setting.comm.native()) {}
+
+Run::~Run() = default;
+
+void Run::start() {
+  open_data();
+  learner_.emplace(config_, threads_, train_data_->sample_shape(), train_data_->classes());
+  resume();
+  comm::agree(setting_.comm, "open the records of the run", [&] {
+    if (setting_.comm.rank() == 0) open_records();
+  });
+
+  data::Sampler sampler(*train_data_, sampler_config(config_));
+  steps_per_epoch_ = sampler.steps_per_epoch();
+  const auto virtual_workers = static_cast<int>(config_.virtual_workers());
+  const auto lanes = comm::lanes_of(setting_.comm.rank(), setting_.comm.size(), virtual_workers);
+  const StepPosition start = position();
+  loader_.emplace(*train_data_, std::move(sampler), data::LaneRange{lanes.first, lanes.last},
+                  data::Position{start.epoch, start.step_in_epoch},
+                  static_cast<std::size_t>(config_.data.prefetch));
+  reducer_ = comm::make_reducer(
+      config_.train.reduction == "exact" ? comm::ReduceMode::exact : comm::ReduceMode::fast, *reducer_comm_,
+      virtual_workers);
+  deadline_.emplace(setting_.allocation, setting_.comm.rank() == 0);
+  stepper_.emplace(config_, *learner_, *loader_, setting_.comm, *reducer_, setting_.watchdog,
+                   [this] { return deadline_near(); });
+  announce();
+}
+
+void Run::open_data() {
+  comm::agree(setting_.comm, "open the training data",
+              [&] { train_data_.emplace(data::Dataset::open(config_.data.train)); });
+  if (config_.data.test.empty()) return;
+  comm::agree(setting_.comm, "open the test data", [&] {
+    test_data_.emplace(data::Dataset::open(config_.data.test));
+    check_same_kind(*train_data_, *test_data_);
+  });
+}
+
+void Run::resume() {
+  auto snapshot = learner_->snapshot();
+  save_seconds_ = assumed_fixed_seconds + static_cast<double>(snapshot.bytes()) / assumed_bytes_per_second;
+  const auto loaded = checkpoint::open_newest(setting_.comm, setting_.folder.checkpoints(),
+                                              [&](const std::string& text) { setting_.log.warn(text); });
+  if (!loaded) {
+    check_environments(std::nullopt);
+    return;
+  }
+  const checkpoint::State& state = loaded->state();
+  check_identity(state);
+  check_environments(text_value(state, "environment"));
+  loaded->read(setting_.comm, snapshot.views());
+  learner_->restore(snapshot);
+  step_ = resumed_at_ = saved_step_ = state.step;
+  samples_ = state.samples;
+}
+
+void Run::check_identity(const checkpoint::State& state) {
+  comm::agree(setting_.comm, "resume", [&] {
+    const auto changes =
+        compare_with(state, setting_.resolved, *train_data_, test_data_ ? &*test_data_ : nullptr);
+    if (changes.refused.empty() || setting_.options.fork) return;
+    throw Error(
+        ExitCode::bad_config,
+        fmt::format("{} holds another run: {}; go on with --fork, start over with --fresh, or give this run "
+                    "another run.dir",
+                    setting_.folder.path().string(), fmt::join(changes.refused, "; ")));
+  });
+  const auto changes =
+      compare_with(state, setting_.resolved, *train_data_, test_data_ ? &*test_data_ : nullptr);
+  for (const std::string& change : changes.allowed)
+    setting_.log.info(fmt::format("changed since the checkpoint: {}", change));
+  for (const std::string& change : changes.refused) setting_.log.info(fmt::format("forked: {}", change));
+  origin_ = {int_value(state, "origin_step"), int_value(state, "origin_epoch")};
+  if (changes.new_order) {
+    // The old order means nothing any more: the next epoch begins here.
+    origin_ = {state.step, state.epoch + 1};
+  }
+}
+
+void Run::check_environments(const std::optional<std::string>& earlier) {
+  const auto all = comm::gather_texts(setting_.comm, learner_->environment());
+  const bool exact = config_.train.reduction == "exact";
+  const auto complain = [&](const std::string& text) {
+    if (exact) {
+      throw Error(ExitCode::bad_config,
+                  fmt::format("train.reduction = exact needs the same environment everywhere: {}", text));
+    }
+    if (setting_.comm.rank() == 0) setting_.log.warn(fmt::format("{}: results differ in rounding", text));
+  };
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] != all[0]) {
+      complain(fmt::format("rank {} on {} has {}, rank 0 has {}", rank,
+                           setting_.comm.host(static_cast<int>(rank)), all[rank], all[0]));
+      break;
+    }
+  }
+  if (earlier && *earlier != all[0]) {
+    complain(fmt::format("the checkpoint was made with {}, this is {}", *earlier, all[0]));
+  }
+}
+
+void Run::open_records() {
+  const auto fence = [&] { setting_.folder.fence(setting_.attempt); };
+  checkpoint::remove_stale_temporaries(setting_.folder.checkpoints(),
+                                       {setting_.attempt.job, setting_.attempt.restart}, fence);
+  records_.emplace(setting_.folder, setting_.log, step_, config_.run.log_every, config_.train.steps);
+  if (records_->last_metrics() < step_) {
+    setting_.log.warn(fmt::format("{} ends at step {}, the checkpoint is of step {}: rows were lost",
+                                  setting_.folder.metrics().string(), records_->last_metrics(), step_));
+  }
+  write_atomically(setting_.folder.path() / "config.ini", to_ini(setting_.resolved, true));
+  records_->event(step_, step_ > 0 ? "resumed" : "started",
+                  fmt::format("{} ranks; job {} restart {}", setting_.comm.size(), setting_.attempt.job,
+                              setting_.attempt.restart));
+}
+
+void Run::announce() const {
+  const int ranks = setting_.comm.size();
+  const std::int64_t workers = config_.virtual_workers();
+  const std::int64_t most = (workers + ranks - 1) / ranks;
+  const double idle = 1.0 - static_cast<double>(workers) / static_cast<double>(most * ranks);
+  setting_.log.info(fmt::format(
+      "{} with {} parameters on {} training samples; {} ranks x {} threads, {} micro-batches of {} per "
+      "step{}",
+      config_.model.name, learner_->parameter_count(), train_data_->size(), ranks, threads_, workers,
+      config_.train.micro_batch,
+      idle > 0 ? fmt::format(" ({:.0f} % of the ranks' time idle: use a divisor of {})", 100 * idle, workers)
+               : ""));
+  if (step_ > 0) {
+    setting_.log.info(
+        fmt::format("resumed from step {} of {}; nothing is repeated", step_, config_.train.steps));
+  }
+}
+
+StepPosition Run::position() const {
+  return position_after(step_, origin_, steps_per_epoch_);
+}
+
+bool Run::deadline_near() const {
+  return deadline_ && deadline_->near(save_seconds_, step_seconds_);
+}
+
+bool Run::evaluation_due() const {
+  if (!test_data_ || step_ == 0 || evaluated_step_ == step_) return false;
+  return step_ == config_.train.steps || (config_.eval.every > 0 && step_ % config_.eval.every == 0);
+}
+
+Outcome Run::execute() {
+  std::int64_t evaluated = records_ ? records_->last_evaluation() : -1;
+  setting_.comm.broadcast(std::as_writable_bytes(std::span(&evaluated, 1)), 0);
+  evaluated_step_ = evaluated;
+  votes_ = agreed_votes(setting_.comm, deadline_near());
+  while (!any(votes_)) {
+    if (evaluation_due()) {
+      run_evaluation();
+    } else if (step_ >= config_.train.steps) {
+      break;
+    } else {
+      take_step();
+    }
+    const bool due = config_.checkpoint.every > 0 && step_ % config_.checkpoint.every == 0;
+    if (due && !any(votes_) && !evaluation_due() && saved_step_ != step_) save();
+  }
+  // All is done and evaluated, or the ranks agreed to stop: either way this very step is what is kept.
+  if (saved_step_ != step_ && step_ > 0) save();
+  const bool finished = step_ >= config_.train.steps && !evaluation_due();
+  if (finished) {
+    return {ExitCode::finished, step_,
+            resumed_at_ == step_ ? fmt::format("all {} steps were done before", step_)
+                                 : fmt::format("all {} steps are done", step_),
+            ""};
+  }
+  return {ExitCode::requeue, step_, describe(votes_, setting_.comm.size()), ""};
+}
+
+void Run::take_step() {
+  setting_.watchdog.enter(Phase::step, step_ + 1);
+  const StepPosition at = position();
+  const StepReport report = stepper_->run(step_);
+  votes_ = report.votes;
+  if (report.abandoned) return;
+  ++step_;
+  samples_ += report.samples;
+  step_seconds_ = std::max(report.seconds, 0.9 * step_seconds_);
+  if (records_) records_->step(step_, at.epoch, samples_, report);
+}
+
+void Run::run_evaluation() {
+  setting_.watchdog.enter(Phase::eval, step_);
+  evaluation_ = evaluate(
+      *learner_, *test_data_, config_.eval.batch, setting_.comm, setting_.watchdog,
+      [this] { return deadline_near(); }, votes_);
+  if (!evaluation_) return;
+  evaluated_step_ = step_;
+  if (records_) records_->evaluation(step_, position().epoch, *evaluation_);
+}
+
+checkpoint::State Run::state() const {
+  checkpoint::State state;
+  state.step = step_;
+  state.samples = samples_;
+  state.epoch = position().epoch;
+  state.values["config"] = canonical_text(setting_.resolved);
+  state.values["origin_step"] = origin_.step;
+  state.values["origin_epoch"] = origin_.epoch;
+  state.values["environment"] = learner_->environment();
+  state.values["train_data"] = identity_of(*train_data_);
+  state.values["test_data"] = test_data_ ? identity_of(*test_data_) : std::string();
+  state.values["ranks"] = static_cast<std::int64_t>(setting_.comm.size());
+  state.values["job"] = setting_.attempt.token();
+  return state;
+}
+
+void Run::save() {
+  setting_.watchdog.enter(Phase::checkpoint, step_);
+  const double begin = monotonic_seconds();
+  comm::agree(setting_.comm, "write the metrics to storage", [&] {
+    if (records_) records_->sync();
+  });
+  auto snapshot = learner_->snapshot();
+  checkpoint::SaveOptions options;
+  options.attempt = {setting_.attempt.job, setting_.attempt.restart};
+  options.fence = [&] { setting_.folder.fence(setting_.attempt); };
+  const auto report =
+      checkpoint::save(checkpoint_comm_, setting_.folder.checkpoints(), state(), snapshot.views(), options);
+  comm::agree(setting_.comm, "remove old checkpoints", [&] {
+    if (setting_.comm.rank() == 0) {
+      checkpoint::retire(setting_.folder.checkpoints(), config_.checkpoint.keep, step_, options.fence);
+    }
+  });
+  save_seconds_ = monotonic_seconds() - begin;
+  saved_step_ = step_;
+  setting_.log.info(fmt::format("saved {} ({}, {:.2f} s)", report.path.string(),
+                                human_bytes(static_cast<double>(report.file_bytes)), save_seconds_));
+  if (records_) records_->event(step_, "saved", report.path.filename().string());
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,135 @@
+#include "train/stepper.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "core/clock.h"
+#include "optim/gradient_norm.h"
+#include "optim/schedule.h"
+#include "slurm/stop_signals.h"
+
+namespace lockstep::train {
+
+namespace {
+
+enum Quantity : std::size_t { loss_sum, correct_count, sample_count, quantities };
+constexpr std::size_t abandon_flag = stop_causes;  // after the flags of the causes
+constexpr std::size_t flags = stop_causes + 1;
+// How often a rank that waits for data looks whether it should stop.
+constexpr std::chrono::milliseconds look_up{100};
+
+optim::ScheduleOptions schedule_of(const Config::Optim& optim) {
+  const double fraction = optim.lr > 0 ? optim.min_lr / optim.lr : 0;
+  return {optim::schedule_kind(optim.schedule), optim.lr, optim.warmup_steps, fraction};
+}
+
+}  // namespace
+
+Stepper::Stepper(const Config& config, Learner& learner, data::Loader& loader, comm::Communicator& comm,
+                 comm::Reducer& reducer, Watchdog& watchdog, std::function<bool()> deadline_near)
+    : config_(config),
+      learner_(learner),
+      loader_(loader),
+      comm_(comm),
+      reducer_(reducer),
+      watchdog_(watchdog),
+      deadline_near_(std::move(deadline_near)),
+      lanes_(comm::lanes_of(comm.rank(), comm.size(), static_cast<int>(config.virtual_workers()))),
+      packet_(static_cast<int>(config.virtual_workers()), quantities, flags),
+      schedule_(schedule_of(config.optim)) {}
+
+bool Stepper::compute(std::int64_t steps_done, StepReport& report) {
+  bool accumulate = false;
+  for (int lane = lanes_.first; lane < lanes_.last; ++lane) {
+    const double asked = monotonic_seconds();
+    std::optional<data::Batch> batch;
+    while (!batch) {
+      batch = loader_.next(look_up);
+      if (!batch && slurm::received_stop_signal() != 0) return false;
+    }
+    const double ready = monotonic_seconds();
+    report.data_seconds += ready - asked;
+    if (batch->size > 0) {
+      const BatchResult result = learner_.train(*batch, steps_done, accumulate);
+      packet_.set(loss_sum, lane, result.loss);
+      packet_.set(correct_count, lane, static_cast<double>(result.correct));
+      packet_.set(sample_count, lane, static_cast<double>(batch->size));
+      if (reducer_.wants_each_lane()) {
+        const auto gradients = learner_.gradients();
+        reducer_.add(lane, gradients);
+      } else {
+        accumulate = true;
+      }
+    }
+    loader_.recycle(std::move(*batch));
+    report.compute_seconds += monotonic_seconds() - ready;
+  }
+  // A rank without samples in a short last step brings zeros to the sum.
+  if (!reducer_.wants_each_lane() && !accumulate) learner_.zero_gradients();
+  return true;
+}
+
+StepReport Stepper::run(std::int64_t steps_done) {
+  StepReport report;
+  const double begin = monotonic_seconds();
+  packet_.clear();
+  reducer_.begin_step();
+  if (!compute(steps_done, report)) packet_.raise(abandon_flag);
+
+  const StopVotes mine = local_votes(deadline_near_());
+  for (std::size_t i = 0; i < stop_causes; ++i) {
+    if (mine[i] != 0) packet_.raise(i);
+  }
+  double at = monotonic_seconds();
+  {
+    const Watchdog::Waiting waiting(watchdog_);
+    packet_.reduce(comm_);
+  }
+  report.communication_seconds += monotonic_seconds() - at;
+  for (std::size_t i = 0; i < stop_causes; ++i) report.votes[i] = packet_.raised(i);
+  report.abandoned = packet_.raised(abandon_flag) > 0;
+  if (report.abandoned) return report;
+
+  report.samples = std::llround(packet_.sum(sample_count));
+  report.loss = packet_.sum(loss_sum) / static_cast<double>(report.samples);
+  report.accuracy = packet_.sum(correct_count) / static_cast<double>(report.samples);
+  if (!std::isfinite(report.loss)) {
+    throw Error(
+        ExitCode::bad_config,
+        fmt::format("the loss of step {} is {}: lower optim.lr or set optim.clip_norm; the last checkpoint "
+                    "is untouched",
+                    steps_done + 1, report.loss));
+  }
+  at = monotonic_seconds();
+  {
+    const Watchdog::Waiting waiting(watchdog_);
+    const auto gradients = learner_.gradients();
+    reducer_.finish(gradients);
+  }
+  report.communication_seconds += monotonic_seconds() - at;
+
+  at = monotonic_seconds();
+  update(steps_done, report);
+  report.compute_seconds += monotonic_seconds() - at;
+  report.seconds = monotonic_seconds() - begin;
+  return report;
+}
+
+void Stepper::update(std::int64_t steps_done, StepReport& report) {
+  // The gradients are those of the sum of the losses: the mean comes in here, once, with the clipping.
+  const double mean = 1.0 / static_cast<double>(report.samples);
+  report.gradient_norm = learner_.gradient_norm(mean);
+  if (!std::isfinite(report.gradient_norm)) {
+    throw Error(ExitCode::bad_config,
+                fmt::format("the gradient of step {} is not finite: lower optim.lr or set "
+                            "optim.clip_norm; the last checkpoint is untouched",
+                            steps_done + 1));
+  }
+  const double clip = optim::clip_coefficient(report.gradient_norm, config_.optim.clip_norm);
+  report.learning_rate = optim::learning_rate(schedule_, steps_done, config_.train.steps);
+  learner_.update(report.learning_rate, mean * clip);
+}
+
+}  // namespace lockstep::train
