@@ -33,7 +33,9 @@ HDF5_MPI_LIBS   := $(shell $(PKG_CONFIG) --libs $(LIBRARIES) 2>/dev/null)
 CPPFLAGS   += -Isrc -DOMPI_SKIP_MPICXX $(HDF5_MPI_CFLAGS)
 CXXFLAGS   ?= -O2 -g
 ALL_CXXFLAGS := -std=c++20 $(WARNINGS) -fopenmp-simd -pthread $(SANITIZE) $(CXXFLAGS)
-LDLIBS     := $(HDF5_MPI_LIBS) -lboost_program_options -ldnnl
+LDLIBS     := $(HDF5_MPI_LIBS) -lboost_program_options -ldnnl -lgomp
+# Clang's OpenMP needs a runtime of its own: with it our loops run on one thread, oneDNN's on all.
+OPENMP     := $(if $(findstring clang,$(CXX)),,-fopenmp)
 ALL_LDFLAGS := -pthread -rdynamic $(SANITIZE) $(LDFLAGS)
 
 SOURCES      := $(sort $(wildcard src/*/*.cpp src/*/*/*.cpp))
@@ -84,5 +86,7 @@ $(BUILD)/git-$(subst /,-,$(GIT)):
 
 clean:  ## remove what was built
 	rm -rf build
+
+$(BUILD)/src/device/cpu/parallel.o: ALL_CXXFLAGS += $(OPENMP)
 
 -include $(DEPENDENCIES)
