@@ -60,7 +60,8 @@ std::int64_t agreed_classes(std::span<const Shard> shards) {
 
 // Where no shard says how many classes there are, the labels do.
 std::int64_t scan_classes(const Dataset& dataset) {
-  const std::int64_t largest = RowReader(dataset).largest_label();
+  std::int64_t largest = -1;
+  RowReader(dataset).for_each_label([&](std::int64_t label) { largest = std::max(largest, label); });
   if (largest < 0 || largest >= std::numeric_limits<std::int32_t>::max()) {
     throw Error(ExitCode::bad_data,
                 fmt::format("the largest label in dataset {} is {}, wanted class numbers from "

@@ -17,7 +17,8 @@ namespace lockstep::data {
 namespace {
 
 constexpr std::int64_t kBytesPerRead = 64 << 20;  // one HDF5 call; bounds how long the lock is held
-constexpr std::size_t kOpenShards = 16;           // each may keep a few chunks in memory
+constexpr std::int64_t kLabelsPerRead = 1 << 16;
+constexpr std::size_t kOpenShards = 16;  // each may keep a few chunks in memory
 constexpr std::size_t kMostChunkCache = 256 << 20;
 
 std::string rows_text(const std::filesystem::path& file, const Column& column, std::int64_t row,
@@ -167,21 +168,18 @@ void RowReader::resize(RawRows& out, std::int64_t rows) const {
   out.y.resize(static_cast<std::size_t>(rows));
 }
 
-std::int64_t RowReader::largest_label() {
-  constexpr std::int64_t kRows = 1 << 16;
-  std::int64_t largest = -1;
+void RowReader::for_each_label(const std::function<void(std::int64_t)>& visit) {
   std::vector<std::int64_t> labels;
   for (const Shard& shard : dataset_.shards()) {
-    for (std::int64_t row = 0; row < shard.rows(); row += kRows) {
-      const std::int64_t now = std::min(kRows, shard.rows() - row);
+    for (std::int64_t row = 0; row < shard.rows(); row += kLabelsPerRead) {
+      const std::int64_t now = std::min(kLabelsPerRead, shard.rows() - row);
       labels_.resize(static_cast<std::size_t>(now * shard.y.row_bytes()));
       labels.resize(static_cast<std::size_t>(now));
       read_column(opened(shard), shard.y, row, now, labels_.data(), {});
       to_labels(shard.y.type, labels_.data(), labels);
-      largest = std::max(largest, *std::max_element(labels.begin(), labels.end()));
+      std::for_each(labels.begin(), labels.end(), visit);
     }
   }
-  return largest;
 }
 
 }  // namespace lockstep::data

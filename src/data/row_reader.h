@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <stop_token>
@@ -36,8 +37,8 @@ class RowReader {
   // Makes room for `rows` samples; keeps what memory there is.
   void resize(RawRows& out, std::int64_t rows) const;
 
-  // The largest label of all shards; reads every y.
-  std::int64_t largest_label();
+  // Calls `visit` with every label, in order; reads no x. Throws as read() does.
+  void for_each_label(const std::function<void(std::int64_t)>& visit);
 
   // Bytes taken from the files: of y the rows; of x the rows, or whole chunks (uncompressed) where it is
   // chunked.
