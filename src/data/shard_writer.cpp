@@ -28,6 +28,8 @@ hdf5::Dataset create_dataset(const hdf5::File& file, const fs::path& path, const
       hdf5::own<hdf5::PropertyList>(H5Pcreate(H5P_DATASET_CREATE), ExitCode::cannot_create, what);
   hdf5::check(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), ExitCode::cannot_create, what);
   hdf5::check(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), ExitCode::cannot_create, what);
+  // Without the time of creation in it, the same input gives the same bytes.
+  hdf5::check(H5Pset_obj_track_times(creation.get(), false), ExitCode::cannot_create, what);
   return hdf5::own<hdf5::Dataset>(H5Dcreate2(file.get(), name.c_str(), H5T_STD_U8LE, space.get(), H5P_DEFAULT,
                                              creation.get(), H5P_DEFAULT),
                                   ExitCode::cannot_create, what);

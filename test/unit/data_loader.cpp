@@ -188,6 +188,15 @@ TEST_CASE("fewer samples than lanes", "[data]") {
   check_same_for_any_rank_count(folder, {1, 12, 1, 4096});
 }
 
+TEST_CASE("more shards than are kept open", "[data]") {
+  const TemporaryFolder folder;
+  ShardSpec spec;
+  SECTION("contiguous") {}
+  SECTION("chunked") { spec.chunk_rows = 2; }
+  test::write_shards(folder.path(), std::vector<std::int64_t>(40, 3), spec);
+  check_same_for_any_rank_count(folder, {1, 12, 2, 30});
+}
+
 TEST_CASE("values reach the model scaled and normalised", "[data]") {
   const TemporaryFolder folder;
   ShardSpec spec;
