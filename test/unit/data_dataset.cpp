@@ -52,9 +52,9 @@ TEST_CASE("a split is described by its shards", "[data]") {
   CHECK(dataset.bytes() == 1018 * 7);
   REQUIRE(dataset.shards().size() == 4);
   CHECK(dataset.shards()[3].first_id == 1001);
-  CHECK(dataset.shard_of(999).file == folder / "0.h5");
-  CHECK(dataset.shard_of(1000).file == folder / "1.h5");
-  CHECK(dataset.shard_of(1001).file == folder / "3.h5");
+  CHECK(dataset.shard_of(999).file == folder / "00.h5");
+  CHECK(dataset.shard_of(1000).file == folder / "01.h5");
+  CHECK(dataset.shard_of(1001).file == folder / "03.h5");
 }
 
 TEST_CASE("without attributes the labels say how many classes there are", "[data]") {
@@ -276,7 +276,7 @@ TEST_CASE("a file that another process writes to can be read", "[data]") {
   const TemporaryFolder folder;
   test::write_shards(folder.path(), {4});
   // HDF5 of a writer holds such a lock.
-  const int descriptor = ::open((folder / "0.h5").c_str(), O_RDWR | O_CLOEXEC);
+  const int descriptor = ::open((folder / "00.h5").c_str(), O_RDWR | O_CLOEXEC);
   REQUIRE(::flock(descriptor, LOCK_EX | LOCK_NB) == 0);
   CHECK(Dataset::open(folder.path()).size() == 4);
   ::close(descriptor);
@@ -293,10 +293,10 @@ TEST_CASE("verify finds every fault", "[data]") {
 
   spec.label = [](std::int64_t id) { return id == 7 ? 10 : id == 120 ? 255 : 1; };
   test::write_shards(folder.path(), {100, 0, 50}, spec);
-  std::ofstream(folder / "9.h5") << "no shard";
+  std::ofstream(folder / "99.h5") << "no shard";
   const data::Verified bad = data::verify(folder.path());
   REQUIRE(bad.faults.size() == 3);
-  CHECK_THAT(bad.faults[0], Catch::StartsWith("cannot open " + (folder / "9.h5").string()));
-  CHECK_THAT(bad.faults[1], Catch::StartsWith("row 7 of " + (folder / "0.h5").string() + " has label 10"));
-  CHECK_THAT(bad.faults[2], Catch::StartsWith("row 20 of " + (folder / "2.h5").string() + " has label 255"));
+  CHECK_THAT(bad.faults[0], Catch::StartsWith("cannot open " + (folder / "99.h5").string()));
+  CHECK_THAT(bad.faults[1], Catch::StartsWith("row 7 of " + (folder / "00.h5").string() + " has label 10"));
+  CHECK_THAT(bad.faults[2], Catch::StartsWith("row 20 of " + (folder / "02.h5").string() + " has label 255"));
 }

@@ -79,7 +79,7 @@ void write_shard(const fs::path& path, const ShardSpec& spec) {
 void write_shards(const fs::path& folder, const std::vector<std::int64_t>& rows, ShardSpec spec) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     spec.rows = rows[i];
-    write_shard(folder / fmt::format("{}.h5", i), spec);
+    write_shard(folder / fmt::format("{:02}.h5", i), spec);
     spec.first_id += rows[i];
   }
 }

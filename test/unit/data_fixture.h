@@ -44,7 +44,7 @@ std::int64_t stored_value(std::int64_t id, std::int64_t index);
 
 void write_shard(const std::filesystem::path& file, const ShardSpec& spec);
 
-// One shard per entry of `rows`, named 0.h5, 1.h5, ...; ids count on over the shards.
+// One shard per entry of `rows`, named 00.h5, 01.h5, ...; ids count on over the shards.
 void write_shards(const std::filesystem::path& folder, const std::vector<std::int64_t>& rows,
                   ShardSpec spec = {});
 

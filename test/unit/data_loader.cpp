@@ -254,21 +254,21 @@ TEST_CASE("faults in the data are thrown by next(), with file and row, after the
   std::string text;
   SECTION("label out of range") {
     spec.label = [](std::int64_t id) { return id == 25 ? 10 : id % 10; };
-    text = "65: row 5 of " + (folder / "1.h5").string() + " has label 10, wanted 0 to 9";
+    text = "65: row 5 of " + (folder / "01.h5").string() + " has label 10, wanted 0 to 9";
   }
   SECTION("negative label") {
     spec.y_type = H5T_STD_I8LE;
     spec.label = [](std::int64_t id) { return id == 25 ? -1 : id % 10; };
-    text = "65: row 5 of " + (folder / "1.h5").string() + " has label -1, wanted 0 to 9";
+    text = "65: row 5 of " + (folder / "01.h5").string() + " has label -1, wanted 0 to 9";
   }
   SECTION("NaN") {
     spec.x_type = H5T_IEEE_F32LE;
-    text = "65: row 5 of " + (folder / "1.h5").string() + " has a number in x that is not finite (its 0th)";
+    text = "65: row 5 of " + (folder / "01.h5").string() + " has a number in x that is not finite (its 0th)";
   }
   test::write_shards(folder.path(), {20, 20}, spec);
   if (spec.x_type == H5T_IEEE_F32LE) {
     const auto guard = hdf5::lock();
-    const hdf5::File file(H5Fopen((folder / "1.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
+    const hdf5::File file(H5Fopen((folder / "01.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
     const hdf5::Dataset x(H5Dopen2(file.get(), "x", H5P_DEFAULT));
     std::vector<float> values(120, 1.0f);
     values[30] = std::numeric_limits<float>::quiet_NaN();
@@ -286,11 +286,11 @@ TEST_CASE("a file that shrinks under the reader is named with its rows", "[data]
   const TemporaryFolder folder;
   test::write_shards(folder.path(), {4000});
   const Dataset dataset = Dataset::open(folder.path());
-  std::filesystem::resize_file(folder / "0.h5", 10000);
+  std::filesystem::resize_file(folder / "00.h5", 10000);
   EvalReader reader(dataset, 4000, {0});
   CHECK_THAT(
       test::error_of([&] { reader.next(kLong); }),
-      Catch::StartsWith("65: cannot read rows 0 to 3999 of dataset x of " + (folder / "0.h5").string()));
+      Catch::StartsWith("65: cannot read rows 0 to 3999 of dataset x of " + (folder / "00.h5").string()));
 }
 
 TEST_CASE("a damaged compressed chunk is named with its rows", "[data]") {
@@ -302,7 +302,7 @@ TEST_CASE("a damaged compressed chunk is named with its rows", "[data]") {
   const Dataset dataset = Dataset::open(folder.path());
   {
     const auto guard = hdf5::lock();
-    const hdf5::File file(H5Fopen((folder / "0.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
+    const hdf5::File file(H5Fopen((folder / "00.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
     const hdf5::Dataset x(H5Dopen2(file.get(), "x", H5P_DEFAULT));
     const std::vector<unsigned char> junk(40, 0xa5);
     const hsize_t offset[3] = {0, 0, 0};
@@ -310,7 +310,7 @@ TEST_CASE("a damaged compressed chunk is named with its rows", "[data]") {
   }
   EvalReader reader(dataset, 64, {0});
   CHECK_THAT(test::error_of([&] { reader.next(kLong); }),
-             Catch::StartsWith("65: cannot read rows 0 to 63 of dataset x of " + (folder / "0.h5").string()));
+             Catch::StartsWith("65: cannot read rows 0 to 63 of dataset x of " + (folder / "00.h5").string()));
 }
 
 TEST_CASE("next gives up at its limit, and the destructor does not wait for the queue", "[data]") {
