@@ -35,6 +35,10 @@ class Loaded {
                                            const Warn& warn);
   friend Loaded open_named(comm::Communicator& comm, const std::filesystem::path& path);
 
+  // `description` is rank 0's. Nothing if any rank finds a fault, which then is told on all of them.
+  static std::optional<Loaded> verify_together(comm::Communicator& comm, Description description,
+                                               std::string& fault);
+
   Description description_;
   std::vector<std::vector<std::byte>> own_slabs_;  // slab k on rank k mod size
 };
