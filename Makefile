@@ -76,6 +76,11 @@ $(BUILD)/test/unit/tests: $(UNIT_OBJECTS) $(BUILD)/liblockstep.a
 $(BUILD)/test/mpi/tests: $(MPI_OBJECTS) $(BUILD)/liblockstep.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# Preloaded into a process, it lets a chosen call of a chosen rank fail (test/fault/fault.cpp).
+$(FAULT): test/fault/fault.cpp
+	@mkdir -p $(@D)
+	$(call quiet,LINK,$@)$(CXX) $(CPPFLAGS) $(ALL_CXXFLAGS) -fPIC -shared -MMD -MP -o $@ $< -ldl
+
 clean:  ## remove what was built
 	rm -rf build
 
