@@ -84,6 +84,11 @@ $(BUILD)/src/cli/version.o: $(BUILD)/git-$(subst /,-,$(GIT))
 $(BUILD)/git-$(subst /,-,$(GIT)):
 	@mkdir -p $(@D) && rm -f $(BUILD)/git-* && touch $@
 
+# Preloaded into a process, it lets a chosen call of a chosen rank fail (test/fault/fault.cpp).
+$(FAULT): test/fault/fault.cpp
+	@mkdir -p $(@D)
+	$(call quiet,LINK,$@)$(CXX) $(CPPFLAGS) $(ALL_CXXFLAGS) -fPIC -shared -MMD -MP -o $@ $< -ldl
+
 clean:  ## remove what was built
 	rm -rf build
 
