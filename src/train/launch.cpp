@@ -192,6 +192,7 @@ int launch(const ResolvedConfig& resolved, const RunOptions& requested) {
     if (comm->rank() == 0) {
       outcome.who = fmt::format("rank 0 on {}", attempt.node);
       write_outcome(folder.path(), attempt.token(), outcome);
+      folder.release(attempt);
       log.info(outcome.code == ExitCode::finished
                    ? fmt::format("finished: {}", outcome.reason)
                    : fmt::format("stopped after step {} ({}); start it again to go on", outcome.step,

@@ -173,10 +173,13 @@ void Run::announce() const {
 void Run::announce_bytes() {
   auto bytes = loader_->bytes_read();
   setting_.comm.all_reduce_sum(std::span<std::int64_t>(&bytes, 1));
-  const auto epochs = static_cast<double>(step_ - resumed_at_) / static_cast<double>(steps_per_epoch_);
-  setting_.log.info(fmt::format("read {} of training data in {:.2f} epochs of {}",
-                                human_bytes(static_cast<double>(bytes)), epochs,
-                                human_bytes(static_cast<double>(train_data_->bytes()))));
+  const double epochs = static_cast<double>(step_ - resumed_at_) / static_cast<double>(steps_per_epoch_);
+  const auto once = static_cast<double>(train_data_->bytes());
+  if (epochs > 0) {
+    setting_.log.info(fmt::format("read {} of training data: {:.3f} x the {:.2f} epochs of {}",
+                                  human_bytes(static_cast<double>(bytes)),
+                                  static_cast<double>(bytes) / (once * epochs), epochs, human_bytes(once)));
+  }
 }
 
 StepPosition Run::position() const {
