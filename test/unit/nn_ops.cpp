@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/philox.h"
 #include "device/cpu/cpu_device.h"
 #include "gradient_check.h"
 #include "nn/conv2d.h"
@@ -209,6 +210,26 @@ TEST_CASE("dropout depends on sample, step, layer and seed, not on the batch", "
   CHECK(run(ids, 1, 2 + (std::int64_t{1} << 32), 0) != whole);
   CHECK(run(ids, 1, 2, 1) != whole);
   for (const float value : whole) CHECK((value == 0.f || value == Approx(4. / 3.)));
+}
+
+TEST_CASE("dropout draws what its documentation says from Philox", "[nn]") {
+  CpuDevice device;
+  const std::int64_t features = 300;
+  const std::int64_t id = 0x0000'1234'89ab'cdef;
+  const lockstep::device::DropoutKey key{.seed = 11, .step = 0x3'0000'0005, .layer = 6, .probability = 0.25};
+  const Tensor x = device.zeros({1, features});
+  const Tensor mask = device.empty({1, features}, DType::u8);
+  device.dropout_forward(x, key, std::span(&id, 1), device.empty({1, features}), mask);
+  const std::uint64_t philox_key = lockstep::PhiloxStream::mix(11, lockstep::Purpose::dropout);
+  for (std::int64_t j = 0; j < features; ++j) {
+    const std::int64_t r = j % 128;
+    const auto block = static_cast<std::uint32_t>(j / 128 * 16 + r % 16);
+    const lockstep::PhiloxBlock words =
+        lockstep::philox(philox_key, {block, 0x5, 0x89abcdef, 0x1234u | 6u << 16 | 3u << 28});
+    const std::uint32_t draw = words[static_cast<std::size_t>(r / 16 % 4)] >> (r < 64 ? 0 : 16) & 0xffffu;
+    INFO("element " << j);
+    CHECK(static_cast<int>(mask.u8()[j]) == (draw >= 16384 ? 1 : 0));
+  }
 }
 
 TEST_CASE("dropout keeps the mean and is the identity in evaluation", "[nn]") {
