@@ -68,7 +68,8 @@ void forward_sample(const float* x, std::int64_t count, std::uint64_t key, std::
 #pragma omp simd
       for (std::int64_t lane = 0; lane < here; ++lane) {
         // Products in place of conditions: no branches.
-        const std::int32_t kept = static_cast<std::int32_t>((word[lane] >> shift) & 0xffffu) >= threshold ? 1 : 0;
+        const std::int32_t kept =
+            static_cast<std::int32_t>((word[lane] >> shift) & 0xffffu) >= threshold ? 1 : 0;
         y[at + lane] = x[at + lane] * (scale * static_cast<float>(kept));
         mask[at + lane] = static_cast<std::uint8_t>(kept);
       }

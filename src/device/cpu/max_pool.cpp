@@ -28,8 +28,8 @@ Geometry geometry_of(const Shape& image, std::int64_t size, Activation activatio
       image[1], image[2], image[3], size, image[1] / size, image[2] / size, activation == Activation::relu};
 }
 
-// One window of a block of channels; x points at its first pixel. Local copies of what g holds, `&` and `|` in
-// place of `&&` and `||`, loads outside conditions: each keeps the compiler from branching per channel.
+// One window of a block of channels; x points at its first pixel. Local copies of what g holds, `&` and `|`
+// in place of `&&` and `||`, loads outside conditions: each keeps the compiler from branching per channel.
 LOCKSTEP_INLINE void pool_block(const float* x, const Geometry& g, float* y, std::uint8_t* index) {
   float best[block];
   std::int32_t winner[block];
