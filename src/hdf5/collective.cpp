@@ -106,26 +106,27 @@ haddr_t CollectiveFile::offset(const Dataset& dataset, const std::string& name) 
 }
 
 void CollectiveFile::write(const Dataset& dataset, const std::string& name, hid_t type, const Slab& slab) {
-  agree_(fmt::format("write rows {} to {} of dataset {} in {}", slab.first_row, slab.first_row + slab.rows,
-                     name, path_),
-         [&] {
-           const auto guard = lock();
-           const Dataspace space = own<Dataspace>(H5Dget_space(dataset.get()), failure, "get the dataspace");
-           const Dataspace memory = select(space, slab, name);
-           check(H5Dwrite(dataset.get(), type, memory.get(), space.get(), transfer_.get(), slab.data),
-                 failure, "write");
-           std::uint32_t local = 0;
-           std::uint32_t global = 0;
-           check(H5Pget_mpio_no_collective_cause(transfer_.get(), &local, &global), failure,
-                 "learn whether the transfer was collective");
-           if ((local | global) != 0) {
-             throw Error(failure, fmt::format("the transfer did not stay collective: {}",
-                                              no_collective_cause(local | global)));
-           }
-           ++transfers_;
-           bytes_written_ += static_cast<std::int64_t>(
-               static_cast<hsize_t>(H5Sget_select_npoints(space.get())) * H5Tget_size(type));
-         });
+  const std::string part = slab.rows == 0
+                               ? "nothing"
+                               : fmt::format("rows {} to {}", slab.first_row, slab.first_row + slab.rows - 1);
+  agree_(fmt::format("write {} of dataset {} in {}", part, name, path_), [&] {
+    const auto guard = lock();
+    const Dataspace space = own<Dataspace>(H5Dget_space(dataset.get()), failure, "get the dataspace");
+    const Dataspace memory = select(space, slab, name);
+    check(H5Dwrite(dataset.get(), type, memory.get(), space.get(), transfer_.get(), slab.data), failure,
+          "write");
+    std::uint32_t local = 0;
+    std::uint32_t global = 0;
+    check(H5Pget_mpio_no_collective_cause(transfer_.get(), &local, &global), failure,
+          "learn whether the transfer was collective");
+    if ((local | global) != 0) {
+      throw Error(failure, fmt::format("the transfer did not stay collective: {}",
+                                       no_collective_cause(local | global)));
+    }
+    ++transfers_;
+    bytes_written_ += static_cast<std::int64_t>(static_cast<hsize_t>(H5Sget_select_npoints(space.get())) *
+                                                H5Tget_size(type));
+  });
 }
 
 void CollectiveFile::write_attribute(const std::string& group, const std::string& name, hid_t type,
