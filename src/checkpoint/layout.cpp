@@ -1,11 +1,17 @@
 #include "checkpoint/layout.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
+#include <cstring>
 
 #include "checkpoint/seal.h"
+#include "core/files.h"
 #include "hdf5/serial.h"
 
 namespace lockstep::checkpoint {
@@ -57,6 +63,65 @@ void write_state(const hdf5::File& file, const State& state) {
   }
 }
 
+// Fills in the slabs' offsets and returns the slab table's.
+std::int64_t place_datasets(const hdf5::File& file, std::span<const TensorInfo> tensors,
+                            std::span<SlabRecord> slabs) {
+  const std::vector<hsize_t> table_shape = {slabs.size()};
+  const std::int64_t table_offset = hdf5::dataset_offset(
+      hdf5::create_dataset(file, slab_table, slab_record_type().get(), table_shape), slab_table);
+  auto slab = slabs.begin();
+  for (std::size_t index = 0; index < tensors.size(); ++index) {
+    const TensorInfo& tensor = tensors[index];
+    const std::vector<hsize_t> shape(tensor.shape.begin(), tensor.shape.end());
+    const std::int64_t offset =
+        hdf5::dataset_offset(hdf5::create_dataset(file, tensor.name, H5T_IEEE_F32LE, shape), tensor.name);
+    for (; slab != slabs.end() && slab->tensor == static_cast<std::int64_t>(index); ++slab) {
+      slab->offset = offset + slab->first_row * row_bytes(tensor.shape);
+    }
+  }
+  return table_offset;
+}
+
+[[noreturn]] void fail(std::string_view what, const std::filesystem::path& path) {
+  throw Error(failure, fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(errno)));
+}
+
+// Builds the file in memory, where nothing should fail to be written: HDF5 1.10 does not recover from a
+// failed write of its structures (the file can no longer be closed, and the process crashes in HDF5's exit
+// handler). The draft has the size of the whole file, but holes where the tensors go, and its name is gone at
+// once.
+FileDescriptor draft_file(const State& state, std::span<const TensorInfo> tensors,
+                          std::span<SlabRecord> slabs, std::int64_t& table_offset) {
+  const auto guard = hdf5::lock();
+  std::string name = "/dev/shm/lockstep-layout-XXXXXX";
+  FileDescriptor draft(::mkostemp(name.data(), O_CLOEXEC));
+  if (!draft) fail("create", name);
+  hdf5::File file;
+  try {
+    file = hdf5::create_serial(name, seal_bytes);
+  } catch (...) {
+    ::unlink(name.c_str());
+    throw;
+  }
+  ::unlink(name.c_str());
+  write_tensor_list(file, tensors);
+  write_state(file, state);
+  table_offset = place_datasets(file, tensors, slabs);
+  file.close_checked(failure, "lay out a checkpoint");
+  return draft;
+}
+
+void write_exactly(int fd, std::span<const std::byte> bytes, std::int64_t offset,
+                   const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t done = ::pwrite(fd, bytes.data(), bytes.size(), offset);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail("write", path);
+    bytes = bytes.subspan(static_cast<std::size_t>(done));
+    offset += done;
+  }
+}
+
 }  // namespace
 
 hdf5::Datatype slab_record_type() {
@@ -75,24 +140,19 @@ hdf5::Datatype slab_record_type() {
 
 std::int64_t lay_out(const std::filesystem::path& path, const State& state,
                      std::span<const TensorInfo> tensors, std::span<SlabRecord> slabs) {
-  const auto guard = hdf5::lock();
-  hdf5::File file = hdf5::create_serial(path, seal_bytes);
-  write_tensor_list(file, tensors);
-  write_state(file, state);
-  const std::vector<hsize_t> table_shape = {slabs.size()};
-  const std::int64_t table_offset = hdf5::dataset_offset(
-      hdf5::create_dataset(file, slab_table, slab_record_type().get(), table_shape), slab_table);
-  auto slab = slabs.begin();
-  for (std::size_t index = 0; index < tensors.size(); ++index) {
-    const TensorInfo& tensor = tensors[index];
-    const std::vector<hsize_t> shape(tensor.shape.begin(), tensor.shape.end());
-    const std::int64_t offset =
-        hdf5::dataset_offset(hdf5::create_dataset(file, tensor.name, H5T_IEEE_F32LE, shape), tensor.name);
-    for (; slab != slabs.end() && slab->tensor == static_cast<std::int64_t>(index); ++slab) {
-      slab->offset = offset + slab->first_row * row_bytes(tensor.shape);
-    }
+  std::int64_t table_offset = 0;
+  const FileDescriptor draft = draft_file(state, tensors, slabs, table_offset);
+  const auto bytes = static_cast<std::int64_t>(::lseek(draft.get(), 0, SEEK_END));
+
+  const FileDescriptor file = open_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0644, failure);
+  if (::ftruncate(file.get(), bytes) != 0) fail("resize", path);
+  // Takes the space now, where the file system can: a full disk or quota shows here, not in mid-write.
+  if (::fallocate(file.get(), 0, 0, bytes) != 0 && errno != EOPNOTSUPP && errno != ENOSYS) {
+    fail(fmt::format("allocate {} bytes for", bytes), path);
   }
-  file.close_checked(failure, "close the HDF5 file " + path.string());
+  visit_structure(draft.get(), bytes, slabs, [&](std::span<const std::byte> part, std::int64_t offset) {
+    write_exactly(file.get(), part, offset, path);
+  });
   return table_offset;
 }
 

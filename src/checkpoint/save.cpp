@@ -140,7 +140,6 @@ class Saver {
       for (const SlabRecord& slab : slabs_) needed += slab.bytes + static_cast<std::int64_t>(sizeof slab);
       require_free_space(folder_, needed);
       table_offset_ = lay_out(temporary_, state_, tensors_, slabs_);
-      allocate();
     });
     comm_.broadcast(std::as_writable_bytes(std::span(slabs_)), 0);
     agree(fmt::format("reach {} from every rank", temporary_.string()),
@@ -150,14 +149,6 @@ class Saver {
         [this](std::string_view what, const std::function<void()>& work) { agree(what, work); },
         temporary_.string());
     report_.create_seconds = stopwatch_.lap();
-  }
-
-  void allocate() {
-    const FileDescriptor file = open_file(temporary_, O_RDWR, 0, ExitCode::cannot_create);
-    const auto bytes = static_cast<off_t>(std::filesystem::file_size(temporary_));
-    if (::fallocate(file.get(), 0, 0, bytes) != 0 && errno != EOPNOTSUPP && errno != ENOSYS) {
-      throw_errno(fmt::format("allocate {} bytes for", bytes));
-    }
   }
 
   // Tensor by tensor; as many rounds on every rank as the rank with most slabs needs.
@@ -244,12 +235,14 @@ class Saver {
                 fmt::format("cannot {} {}: {}", what, temporary_.string(), std::strerror(errno)));
   }
 
-  // After a failure that all ranks know of.
+  // After a failure that all ranks know of. The error that brought us here is the one worth telling.
   void clean_up() {
-    if (file_) {
-      file_->close_after_failure();
-      file_.reset();
+    try {
+      if (file_) file_->close();
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::peer_failed) throw;
     }
+    file_.reset();
     if (root()) ::unlink(temporary_.c_str());
   }
 

@@ -1,8 +1,13 @@
 #include "hdf5/collective.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <vector>
+
+#include "core/files.h"
 
 namespace lockstep::hdf5 {
 
@@ -39,6 +44,18 @@ Dataspace select(const Dataspace& file_space, const Slab& slab, const std::strin
       own<Dataspace>(H5Screate_simple(1, &elements, nullptr), failure, "create a dataspace for " + name);
   if (slab.rows == 0) check(H5Sselect_none(memory.get()), failure, "select nothing of " + name);
   return memory;
+}
+
+// Puts an anonymous file behind every descriptor of this process that `path` is open on.
+void redirect_descriptors(const std::string& path) {
+  namespace fs = std::filesystem;
+  const FileDescriptor sink(::memfd_create("closed", MFD_CLOEXEC));
+  const fs::path target = fs::weakly_canonical(path);
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;  // the iterator's own descriptor is among them
+    if (fs::read_symlink(entry.path(), gone) != target || gone) continue;
+    ::dup2(sink.get(), std::stoi(entry.path().filename().string()));
+  }
 }
 
 }  // namespace
@@ -103,13 +120,10 @@ void CollectiveFile::flush() {
 }
 
 void CollectiveFile::close() {
-  agree_("close " + path_, [&] { file_.close_checked(failure, "close the HDF5 file"); });
-}
-
-void CollectiveFile::close_after_failure() noexcept {
-  const auto guard = lock();
-  H5Fclose(file_.release());
-  H5Eclear2(H5E_DEFAULT);
+  agree_("close " + path_, [&] {
+    redirect_descriptors(path_);
+    file_.close_checked(failure, "close the HDF5 file");
+  });
 }
 
 std::string no_collective_cause(std::uint32_t cause) {

@@ -31,7 +31,8 @@ struct Slab {
 //
 // The file exists, with all its datasets (hdf5/serial.h): only their values are written here. HDF5 1.10
 // writes its own structures in several steps that all ranks must reach, and hangs where one of them fails in
-// between (no space, I/O error); without changed structures there is no such step.
+// between (no space, I/O error). Without changed structures there is no such step but one: closing writes the
+// superblock again, unchanged. close() sends that nowhere.
 class CollectiveFile {
  public:
   // `comm` is a plain duplicate of the world that outlives this object.
@@ -46,11 +47,10 @@ class CollectiveFile {
   // One collective transfer. The caller keeps a slab below 2 GiB, which is where HDF5 1.10 fails.
   void write(const Dataset& dataset, const std::string& name, hid_t type, const Slab& slab);
 
-  // On the disk of every rank when it returns (MPI_File_sync).
+  // On the disk when it returns (MPI_File_sync on every rank).
   void flush();
+  // Nothing reaches the disk any more: after flush(), or on the way out of an agreed failure.
   void close();
-  // On the way out of an agreed failure: closes as far as it goes and reports nothing.
-  void close_after_failure() noexcept;
 
   // Collective transfers made, and bytes that this rank brought.
   std::int64_t transfers() const { return transfers_; }
