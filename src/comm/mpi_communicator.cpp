@@ -1,7 +1,6 @@
 #include "comm/mpi_communicator.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
