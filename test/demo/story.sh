@@ -30,8 +30,8 @@ prepare_work() {
 
 steps_done() {
   local lines
-  lines=$(wc -l <"$run_dir/metrics.csv" 2>/dev/null) || lines=1
-  printf '%d\n' "$((lines - 1))"
+  lines=$(cat "$run_dir/metrics.csv" 2>/dev/null | wc -l)
+  printf '%d\n' "$((lines > 0 ? lines - 1 : 0))"
 }
 is_at_step() { (($(steps_done) >= $1)); }
 

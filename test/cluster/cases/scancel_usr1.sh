@@ -1,0 +1,13 @@
+# shellcheck shell=bash
+# USR1 from the user: save, leave, requeue.
+# shellcheck disable=SC2154
+nodes=1
+run_case() {
+  submit --nodes=1
+  await is_at_step 20
+  on_cluster scancel --signal=USR1 "$job"
+  await_stop 1 '^signal USR1'
+  finish_after 60
+  await_end
+  expect_finished 1
+}
