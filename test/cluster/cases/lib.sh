@@ -104,7 +104,9 @@ job_field() {
   printf '%s\n' "${text%% *}"
 }
 # Slurm's log of ends and requeues: asking it costs nothing while many cases wait.
-has_ended() { grep "^JobId=$1 " "$cluster/log/jobcomp.txt" 2>/dev/null | grep -qv ' JobState=PENDING '; }
+has_ended() {
+  grep "^JobId=$1 " "$cluster/log/jobcomp.txt" 2>/dev/null | grep -qvE ' JobState=(PENDING|NODE_FAIL) '
+}
 is_requeued() { [[ $(grep -c "^JobId=$1 .* JobState=PENDING " "$cluster/log/jobcomp.txt") -ge $2 ]]; }
 is_cleaned_up() { [[ $(job_field "$job" JobState) != COMPLETING ]]; }
 await_end() { await has_ended "$job" && await is_cleaned_up; }

@@ -15,7 +15,7 @@ fi
 exec "$LOCKSTEP_CLUSTER_DIR/prefix/bin/lockstep" "$@"
 END
   chmod 755 "$work/bin/lockstep"
-  PATH=$work/bin:$PATH submit --nodes=1-2
+  submit --nodes=1-2 --export="ALL,PATH=$work/bin:$PATH"
   await test -e "$work/waiting"
   preempt 1
   await test -e "$work/signalled"
