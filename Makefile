@@ -44,7 +44,8 @@ LIB_OBJECTS  := $(LIB_SOURCES:%.cpp=$(BUILD)/%.o)
 UNIT_OBJECTS := $(patsubst %.cpp,$(BUILD)/%.o,$(sort $(wildcard test/unit/*.cpp)))
 MPI_OBJECTS  := $(patsubst %.cpp,$(BUILD)/%.o,$(sort $(wildcard test/mpi/*.cpp)))
 FAULT        := $(BUILD)/test/libfault.so
-DEPENDENCIES := $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d)
+DEPENDENCIES := $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d) \
+                $(BUILD)/test/training/make_shards.d
 
 ifeq ($(V),0)
 quiet = @printf '%-5s %s\n' '$(1)' '$(2)';
@@ -83,6 +84,9 @@ $(BUILD)/src/cli/version.o: CPPFLAGS += -DLOCKSTEP_VERSION='"$(VERSION)"' -DLOCK
 $(BUILD)/src/cli/version.o: $(BUILD)/git-$(subst /,-,$(GIT))
 $(BUILD)/git-$(subst /,-,$(GIT)):
 	@mkdir -p $(@D) && rm -f $(BUILD)/git-* && touch $@
+
+$(BUILD)/test/training/make_shards: $(BUILD)/test/training/make_shards.o $(BUILD)/liblockstep.a
+	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # Preloaded into a process, it lets a chosen call of a chosen rank fail (test/fault/fault.cpp).
 $(FAULT): test/fault/fault.cpp

@@ -31,7 +31,9 @@ class Loader {
   // `depth`: micro-batches kept ready. Memory: per lane one window of samples as they lie in the file, and
   // depth + 2 batches. Throws Error(bad_config) where the lanes or the position do not exist.
   Loader(Dataset dataset, Sampler sampler, LaneRange lanes, Position start, std::size_t depth = 4);
-  ~Loader();  // ends the thread; waits for a read in progress only
+  // Ends the thread; waits for a read in progress only. Not to be called with the HDF5 lock held: that read
+  // may be waiting for it.
+  ~Loader();
 
   // The next micro-batch, or nothing when none became ready within `limit`. Throws Error(bad_data), naming
   // file and row, where the data cannot be read, a label is out of range or a sample is not finite.
