@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # The demo's first rung: a real Slurm cluster on this machine. Sourced by `run`.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2034,SC2154 # set there, used here, and the other way round
 
 cluster_scripts=$root/test/cluster
 cluster=$scratch

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # The demo's lower rungs, without Slurm: mpirun, or else one plain process. Sourced by `run`.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2034,SC2154 # set there, used here, and the other way round
 
 training='' # pid of what was started, while it runs
 
@@ -9,7 +9,7 @@ is_live() { kill -0 "$training" 2>/dev/null; }
 is_over() { ! is_live; }
 
 stop_all() {
-  [[ -z $training ]] || kill -KILL $(training_processes) "$training" 2>/dev/null || true
+  [[ -z $training ]] || signal_training KILL || true
 }
 
 # start_training RANKS: in the background, output appended to that of the attempt before.
@@ -22,11 +22,12 @@ start_training() {
   training=$!
 }
 
-# The processes that train: mpirun's children, or the plain process itself.
-training_processes() {
-  local children
-  children=$(cat "/proc/$training/task/$training/children" 2>/dev/null) || children=''
-  printf '%s\n' ${children:-"$training"}
+# Signals what trains, mpirun's children or the plain process itself, as Slurm does: never mpirun.
+signal_training() {
+  local children=()
+  read -ra children <"/proc/$training/task/$training/children" || true
+  ((${#children[@]} > 0)) || children=("$training")
+  kill "-$1" "${children[@]}"
 }
 
 finish_training() {
@@ -60,7 +61,7 @@ train() {
 
   tell "40 % of the steps are done. The training is told to make room: signal TERM"
   preempted_time=$EPOCHREALTIME
-  kill -TERM $(training_processes)
+  signal_training TERM
   finish_training 75
   tell "All ranks finished the same step, saved step $(event stopped 1) in one HDF5 file, and left with 75: start me again"
   start_training "$after"

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # A finished job that somebody requeues ends at once and changes nothing.
+# nodes: 1
 # shellcheck disable=SC2154
-nodes=1
+
 ended_twice() { [[ $(grep "^JobId=$job " "$cluster/log/jobcomp.txt" | grep -c ' JobState=COMPLETED ') -eq 2 ]]; }
 content() { (cd "$run" && cksum metrics.csv eval.csv checkpoints/*); }
 run_case() {

@@ -1,14 +1,15 @@
 # shellcheck shell=bash
 # One rank is killed as by the kernel's out-of-memory killer: the job requeues itself and repeats only the steps
 # since the last checkpoint.
+# nodes: 2
 # shellcheck disable=SC2154
-nodes=2
+
 run_case() {
-  local pid
+  local pid node=$((${first_node[$name]} + 1))
   set_config checkpoint.every 25
   submit --nodes=2
   await is_at_step 60
-  pid=$(scontrol listpids "$job.0" "n$((first_node[$name] + 1))" | awk '$5 == 1 { print $1 }')
+  pid=$(scontrol listpids "$job.0" "n$node" | awk '$5 == 1 { print $1 }')
   kill -KILL "$pid" || give_up "there is no process of rank 1"
   finish_after 60
   await is_requeued "$job" 1

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # What the cases share. Sourced by ../test, which sets: here, cluster, logs, first_node.
 #
-# A case is a file that sets `nodes` and defines `run_case`. Its run has no end at first (train.steps is huge),
+# A case is a file that tells its number of nodes and defines `run_case`. Its run has no end at first (train.steps is huge),
 # so that whatever the case does to it strikes in time on any machine; once it has struck, `finish_after` sets
 # the end, and an undisturbed run of as many steps must have the same bytes (exact mode).
-# shellcheck disable=SC2154
+# shellcheck disable=SC2034,SC2154 # set there, used here, and the other way round
 
 max_seconds=150 # for one wait
 
@@ -83,8 +83,8 @@ preempt() {
 
 steps_done() {
   local lines
-  lines=$(cat "$run/metrics.csv" 2>/dev/null | wc -l)
-  printf '%d\n' "$((lines > 0 ? lines - 1 : 0))"
+  lines=$(grep -c '' "$run/metrics.csv" 2>/dev/null) || lines=1
+  printf '%d\n' "$((lines - 1))"
 }
 is_at_step() { (($(steps_done) >= $1)); }
 
@@ -172,7 +172,7 @@ expect_undisturbed() { # STEPS
 
 # Runs the case `name` in a subshell of its own; fails where anything was wrong.
 run_one() {
-  name=$1 work=$cluster/work/$1 wrong=0 job='' begin=$SECONDS
+  name=$1 work=$cluster/work/$1 wrong=0 job=''
   run=$work/run
   install -d -o "$LOCKSTEP_CLUSTER_USER" "$work"
   write_config

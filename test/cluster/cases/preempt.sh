@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # Preempted on 4 nodes, goes on on 2 while the urgent job still holds the others.
+# nodes: 4
 # shellcheck disable=SC2154
-nodes=4
+
 run_case() {
   submit --nodes=2-4
   await is_at_step 20

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # Preempted before the first step, while one rank waits for the other in MPI's start-up.
+# nodes: 2
 # shellcheck disable=SC2154
-nodes=2
+
 run_case() {
   # In the first attempt, rank 1 comes late: not before the case says so. Only the signal of rank 0 counts then.
   mkdir "$work/bin"

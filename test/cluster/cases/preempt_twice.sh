@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # Two preemptions in a row, by two urgent jobs.
+# nodes: 2
 # shellcheck disable=SC2154
-nodes=2
+
 run_case() {
   local first_urgent
   submit --nodes=1-2

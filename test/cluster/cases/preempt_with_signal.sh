@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # The same as preempt with Slurm's --signal, which many users set.
+# nodes: 2
 # shellcheck disable=SC2154
-nodes=2
+
 run_case() {
   submit --nodes=1-2 --signal=TERM@30
   await is_at_step 20

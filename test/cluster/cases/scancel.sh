@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # A cancelled job saves and ends; it is never requeued.
+# nodes: 2
 # shellcheck disable=SC2154
-nodes=2
+
 run_case() {
   submit --nodes=2
   await is_at_step 20

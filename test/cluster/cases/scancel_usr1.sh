@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # USR1 from the user: save, leave, requeue.
+# nodes: 1
 # shellcheck disable=SC2154
-nodes=1
+
 run_case() {
   submit --nodes=1
   await is_at_step 20

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # A second job in the folder of a running one is refused, naming that job.
+# nodes: 2
 # shellcheck disable=SC2154
-nodes=2
+
 run_case() {
   local first
   submit --nodes=1

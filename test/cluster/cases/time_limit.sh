@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # The run sees the end of its time coming, saves and leaves before Slurm has to end it.
+# nodes: 1
 # shellcheck disable=SC2154
-nodes=1
+
 run_case() {
   local end
   submit --nodes=1 --time=1
