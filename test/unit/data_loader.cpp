@@ -344,3 +344,17 @@ TEST_CASE("lanes and positions that do not exist are refused", "[data]") {
   CHECK(make({0, 2}, {0, 6}) == "78: epoch 0 step 6 does not exist: an epoch has 5 steps");
   CHECK(make({0, 2}, {0, 5}) == "no error");
 }
+
+TEST_CASE("a loader reads nothing for steps that will not be made", "[data]") {
+  const TemporaryFolder folder;
+  lockstep::test::write_shards(folder.path(), {40});
+  const Dataset dataset = Dataset::open(folder.path());
+  const SamplerConfig config{1, 8, 4, 64};
+  Loader loader(dataset, Sampler(dataset, config), {0, 2}, {0, 0}, 4, 7);
+  int batches = 0;
+  while (batches < 14) batches += loader.next(std::chrono::milliseconds(100)) ? 1 : 0;
+  CHECK_FALSE(loader.next(std::chrono::milliseconds(100)));
+  CHECK(batches == 14);
+  // Two epochs of five steps: the second one was begun.
+  CHECK(loader.bytes_read() <= 2 * dataset.bytes());
+}
