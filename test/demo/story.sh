@@ -42,7 +42,7 @@ event() {
 }
 has_happened() { event "$1" 1 >/dev/null; }
 
-difference() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f", b - a }'; }
+difference() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", b - a }'; }
 
 # Shows what the training has said since the last call, without the program's name in front.
 show_progress() {
