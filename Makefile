@@ -36,7 +36,9 @@ HDF5_MPI_LIBS   := $(shell $(PKG_CONFIG) --libs $(LIBRARIES) 2>/dev/null)
 CPPFLAGS   += -Isrc -DOMPI_SKIP_MPICXX $(HDF5_MPI_CFLAGS)
 CXXFLAGS   ?= -O2 -g
 ALL_CXXFLAGS := -std=c++20 $(WARNINGS) -fopenmp-simd -pthread $(SANITIZE) $(CXXFLAGS)
-LDLIBS     := $(HDF5_MPI_LIBS) -lboost_program_options -ldnnl
+LDLIBS     := $(HDF5_MPI_LIBS) -lboost_program_options -ldnnl -lgomp
+# Clang's OpenMP needs a runtime of its own: with it our loops run on one thread, oneDNN's on all.
+OPENMP     := $(if $(findstring clang,$(CXX)),,-fopenmp)
 ALL_LDFLAGS := -pthread -rdynamic $(SANITIZE) $(LDFLAGS)
 
 SOURCES      := $(sort $(wildcard src/*/*.cpp src/*/*/*.cpp))
@@ -96,7 +98,6 @@ demo: packages  ## install what is missing, build, show a preempted run on a Slu
 	@test/demo/run $(BUILD)/stage
 
 lint: lint-packages  ## formatting, clang-tidy, shellcheck, direction of dependencies
-	@rm -f $(BUILD)/lint/failed
 	$(AGAIN) lint-checks
 
 sanitize: packages  ## build with ASan and UBSan, run the unit and MPI tests
@@ -146,10 +147,12 @@ $(BUILD)/test/unit/tests: $(UNIT_OBJECTS) $(BUILD)/liblockstep.a
 $(BUILD)/test/mpi/tests: $(MPI_OBJECTS) $(BUILD)/liblockstep.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
-# Never built with a sanitizer: it is preloaded into programs that have none.
+# Preloaded into a process, it lets a chosen call of a chosen rank fail (test/fault/fault.cpp).
 $(FAULT): test/fault/fault.cpp | libraries
 	@mkdir -p $(@D)
-	$(call quiet,LINK,$@)$(CXX) $(CPPFLAGS) -std=c++20 $(WARNINGS) $(CXXFLAGS) -fPIC -shared -o $@ $< -ldl
+	$(call quiet,LINK,$@)$(CXX) $(CPPFLAGS) $(filter-out $(SANITIZE),$(ALL_CXXFLAGS)) -fPIC -shared -MMD -MP -o $@ $< -ldl
+
+$(BUILD)/src/device/cpu/parallel.o: ALL_CXXFLAGS += $(OPENMP)
 
 # The version is compiled into one file; it is built again when git's description changes.
 $(BUILD)/src/cli/version.o: CPPFLAGS += $(VERSION_FLAGS)

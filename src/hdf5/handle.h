@@ -37,6 +37,8 @@ class Handle {
     }
   }
   hid_t get() const { return id_; }
+  // Gives the identifier away, unclosed.
+  hid_t release() { return std::exchange(id_, H5I_INVALID_HID); }
   // Closes now and reports failure, which a destructor cannot.
   void close_checked(ExitCode code, std::string_view what) {
     const auto guard = lock();

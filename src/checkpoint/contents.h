@@ -1,0 +1,25 @@
+// The part of a checkpoint that is read through HDF5: state and list of tensors. Inner header of this folder.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "checkpoint/state.h"
+
+namespace lockstep::checkpoint {
+
+// Names inside the file.
+inline constexpr const char* meta_group = "/meta";
+inline constexpr const char* slab_table = "/meta/slabs";
+inline constexpr const char* tensor_list = "/meta/tensors";
+
+struct Contents {
+  State state;
+  std::vector<TensorInfo> tensors;
+};
+
+// Only for files whose structure hash has been verified: HDF5 does not stand up to damaged files. Serial
+// driver, no file lock. Throws Error(bad_data).
+Contents read_contents(const std::filesystem::path& path);
+
+}  // namespace lockstep::checkpoint

@@ -1,0 +1,52 @@
+// The names of checkpoints in a run's folder, retention, and what dead attempts left behind. Rank 0 alone
+// calls these: ranks never list a folder, because network file systems show them different things.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace lockstep::checkpoint {
+
+// One start of a run: the Slurm job and its restart count, or any text without '/' and a number.
+struct Attempt {
+  std::string job;
+  std::int64_t restart = 0;
+};
+
+// Throws where the run's folder has a new owner (contract C10); asked on rank 0 before every rename and
+// removal.
+using Fence = std::function<void()>;
+
+struct Entry {
+  std::filesystem::path path;
+  std::int64_t step;
+};
+
+// "step-00001200.h5" and ".step-00001200.h5.tmp.<job>.<restart>".
+std::string file_name(std::int64_t step);
+std::string temporary_name(std::int64_t step, const Attempt& attempt);
+
+// The checkpoints of a folder by name, newest first; whether they are intact is not looked at. None for a
+// folder that does not exist.
+std::vector<Entry> list(const std::filesystem::path& folder);
+
+struct Retired {
+  std::vector<std::filesystem::path> removed;  // old checkpoints
+  std::vector<std::filesystem::path> damaged;  // found on the way: kept, and not counted
+};
+
+// Keeps the file of step `just_saved` and the keep - 1 newest before it whose seal and structure hold;
+// removes older intact ones. Newer and damaged files stay. keep >= 1. Throws Error(cannot_create) where a
+// file cannot be removed.
+Retired retire(const std::filesystem::path& folder, std::int64_t keep, std::int64_t just_saved,
+               const Fence& fence);
+
+// Removes temporary files of attempts that have ended: every one but those of a later restart of the same
+// job. To be called while no save is under way. Returns what was removed.
+std::vector<std::filesystem::path> remove_stale_temporaries(const std::filesystem::path& folder,
+                                                            const Attempt& attempt, const Fence& fence);
+
+}  // namespace lockstep::checkpoint

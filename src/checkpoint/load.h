@@ -1,0 +1,56 @@
+// Finding and reading the newest intact checkpoint, by all ranks together (contract C6).
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "checkpoint/file.h"
+#include "checkpoint/state.h"
+#include "comm/communicator.h"
+
+namespace lockstep::checkpoint {
+
+// Called on rank 0 for each file that is damaged and therefore skipped (and kept): file, what is wrong, what
+// is done.
+using Warn = std::function<void(const std::string& text)>;
+
+// A checkpoint whose every byte has been verified. Each rank holds its share of the verified bytes in memory,
+// 1/size of the tensors, so that they are read from disk once and cannot change between check and use.
+class Loaded {
+ public:
+  const std::filesystem::path& path() const { return description_.path; }
+  const State& state() const { return description_.state; }
+  const std::vector<TensorInfo>& tensors() const { return description_.tensors; }
+
+  // Fills every tensor on every rank. The views and the file must hold the same names and shapes, in any
+  // order; else Error(bad_config) names the first difference. Collective.
+  void read(comm::Communicator& comm, std::span<const TensorView> tensors) const;
+
+ private:
+  friend std::optional<Loaded> open_newest(comm::Communicator& comm, const std::filesystem::path& folder,
+                                           const Warn& warn);
+  friend Loaded open_named(comm::Communicator& comm, const std::filesystem::path& path);
+
+  // `description` is rank 0's. Nothing if any rank finds a fault, which then is told on all of them.
+  static std::optional<Loaded> verify_together(comm::Communicator& comm, Description description,
+                                               std::string& fault);
+
+  Description description_;
+  std::vector<std::vector<std::byte>> own_slabs_;  // slab k on rank k mod size
+};
+
+// Rank 0 lists step-*.h5, newest first, and tells the others the exact name; all ranks verify it, and a
+// damaged one is skipped in favour of the next older. Nothing where no intact checkpoint exists. Throws
+// Error(bad_config) on every rank where the newest intact seal is of a newer format. Collective.
+std::optional<Loaded> open_newest(comm::Communicator& comm, const std::filesystem::path& folder,
+                                  const Warn& warn);
+
+// One named file; Error(missing_input) or Error(bad_data) on every rank where it is absent or damaged.
+// Collective.
+Loaded open_named(comm::Communicator& comm, const std::filesystem::path& path);
+
+}  // namespace lockstep::checkpoint

@@ -1,0 +1,156 @@
+#include "comm/mpi_communicator.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "core/error.h"
+
+namespace lockstep::comm {
+
+namespace {
+
+std::string host_name() {
+  std::string name(256, '\0');
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  name.resize(name.find('\0'));
+  return name;
+}
+
+}  // namespace
+
+MpiCommunicator::MpiCommunicator(MPI_Comm parent, std::int64_t piece) : piece_(piece) {
+  if (MPI_Comm_dup(parent, &comm_) != MPI_SUCCESS) {
+    throw Error(ExitCode::peer_failed, "cannot duplicate an MPI communicator: did a rank end early?");
+  }
+  MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(comm_, &rank_);
+  MPI_Comm_size(comm_, &size_);
+  hosts_ = gather_texts(*this, host_name());
+}
+
+MpiCommunicator::~MpiCommunicator() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized == 0 && std::uncaught_exceptions() == 0) MPI_Comm_free(&comm_);
+}
+
+void MpiCommunicator::check(int status, std::string_view what) const {
+  if (status == MPI_SUCCESS) return;
+  std::string text(MPI_MAX_ERROR_STRING, '\0');
+  int length = 0;
+  MPI_Error_string(status, text.data(), &length);
+  text.resize(static_cast<std::size_t>(length));
+  throw Error(ExitCode::peer_failed, fmt::format("rank {} of {} on {}: MPI cannot {}: {}", rank_, size_,
+                                                 hosts_.empty() ? host_name() : host(rank_), what, text));
+}
+
+void MpiCommunicator::barrier() {
+  check(MPI_Barrier(comm_), "reach a barrier");
+}
+
+void MpiCommunicator::broadcast(std::span<std::byte> data, int root) {
+  while (!data.empty()) {
+    const auto part = data.first(std::min(data.size(), static_cast<std::size_t>(piece_)));
+    check(MPI_Bcast(part.data(), static_cast<int>(part.size()), MPI_BYTE, root, comm_), "broadcast");
+    data = data.subspan(part.size());
+  }
+}
+
+template <typename T>
+void MpiCommunicator::all_reduce(std::span<T> data, MPI_Datatype type, MPI_Op op) {
+  if (size_ == 1) return;
+  while (!data.empty()) {
+    const auto part = data.first(std::min(data.size(), static_cast<std::size_t>(piece_)));
+    check(MPI_Allreduce(MPI_IN_PLACE, part.data(), static_cast<int>(part.size()), type, op, comm_),
+          "all-reduce");
+    data = data.subspan(part.size());
+  }
+}
+
+void MpiCommunicator::all_reduce_sum(std::span<float> data) {
+  all_reduce(data, MPI_FLOAT, MPI_SUM);
+}
+
+void MpiCommunicator::all_reduce_sum(std::span<double> data) {
+  all_reduce(data, MPI_DOUBLE, MPI_SUM);
+}
+
+void MpiCommunicator::all_reduce_sum(std::span<std::int64_t> data) {
+  all_reduce(data, MPI_INT64_T, MPI_SUM);
+}
+
+void MpiCommunicator::all_reduce_min(std::span<std::int64_t> data) {
+  all_reduce(data, MPI_INT64_T, MPI_MIN);
+}
+
+void MpiCommunicator::all_reduce_max(std::span<std::int64_t> data) {
+  all_reduce(data, MPI_INT64_T, MPI_MAX);
+}
+
+void MpiCommunicator::all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+  if (static_cast<std::int64_t>(all.size()) <= piece_) {
+    const int count = static_cast<int>(mine.size());
+    check(MPI_Allgather(mine.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE, comm_), "all-gather");
+    return;
+  }
+  std::copy(mine.begin(), mine.end(),
+            all.subspan(mine.size() * static_cast<std::size_t>(rank_), mine.size()).begin());
+  for (int root = 0; root < size_; ++root) {
+    broadcast(all.subspan(mine.size() * static_cast<std::size_t>(root), mine.size()), root);
+  }
+}
+
+void MpiCommunicator::all_gather_slices(std::span<float> all, std::span<const std::int64_t> counts) {
+  if (size_ == 1) return;
+  if (static_cast<std::int64_t>(all.size()) <= piece_) {
+    std::vector<int> lengths(counts.begin(), counts.end());
+    std::vector<int> offsets(lengths.size());
+    for (std::size_t r = 1; r < lengths.size(); ++r) offsets[r] = offsets[r - 1] + lengths[r - 1];
+    check(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all.data(), lengths.data(), offsets.data(),
+                         MPI_FLOAT, comm_),
+          "all-gather slices");
+    return;
+  }
+  std::size_t offset = 0;
+  for (int root = 0; root < size_; ++root) {
+    const auto count = static_cast<std::size_t>(counts[static_cast<std::size_t>(root)]);
+    broadcast(std::as_writable_bytes(all.subspan(offset, count)), root);
+    offset += count;
+  }
+}
+
+void MpiCommunicator::exchange(std::span<const Send> sends, std::span<const Receive> receives) {
+  std::vector<MPI_Request> requests;
+  const auto in_pieces = [&](auto data, const auto& start) {
+    while (!data.empty()) {
+      const auto part = data.first(std::min(data.size(), static_cast<std::size_t>(piece_)));
+      start(part, requests.emplace_back(MPI_REQUEST_NULL));
+      data = data.subspan(part.size());
+    }
+  };
+  constexpr int tag = 1;
+  for (const Receive& message : receives) {
+    in_pieces(message.data, [&](auto part, MPI_Request& request) {
+      check(
+          MPI_Irecv(part.data(), static_cast<int>(part.size()), MPI_BYTE, message.peer, tag, comm_, &request),
+          "start a receive");
+    });
+  }
+  for (const Send& message : sends) {
+    in_pieces(message.data, [&](auto part, MPI_Request& request) {
+      check(
+          MPI_Isend(part.data(), static_cast<int>(part.size()), MPI_BYTE, message.peer, tag, comm_, &request),
+          "start a send");
+    });
+  }
+  check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "exchange");
+}
+
+std::unique_ptr<Communicator> MpiCommunicator::duplicate() {
+  return std::make_unique<MpiCommunicator>(comm_, piece_);
+}
+
+}  // namespace lockstep::comm

@@ -1,0 +1,39 @@
+// Everything small that the ranks tell each other in a step, in one all-reduce (contracts C2, C4, C8).
+#pragma once
+
+#include <vector>
+
+#include "comm/communicator.h"
+
+namespace lockstep::comm {
+
+// Quantities have one value per lane and come out as sums in the tree's order, bit for bit the same for any
+// number of ranks. Flags come out as the number of ranks that raised them. Quantities and flags are numbered
+// by the caller's enumerations.
+class StepPacket {
+ public:
+  StepPacket(int lanes, std::size_t quantities, std::size_t flags);
+
+  // Before each step.
+  void clear();
+  // By the rank that owns the lane.
+  void set(std::size_t quantity, int lane, double value);
+  void raise(std::size_t flag);
+
+  // Collective, once per step.
+  void reduce(Communicator& comm);
+
+  // After reduce().
+  double sum(std::size_t quantity) const;
+  double value(std::size_t quantity, int lane) const;
+  int raised(std::size_t flag) const;
+
+ private:
+  std::size_t slot(std::size_t quantity, int lane) const;
+
+  std::size_t lanes_;
+  std::size_t quantities_;
+  std::vector<double> values_;  // [quantity][lane], then one per flag
+};
+
+}  // namespace lockstep::comm

@@ -1,0 +1,67 @@
+// A dataset split: a folder of shards that agree with each other.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "data/shard.h"
+
+namespace lockstep::data {
+
+// Consecutive samples of one shard.
+struct Block {
+  std::int64_t first_id = 0;
+  std::int64_t rows = 0;
+};
+
+class Dataset {
+ public:
+  // Reads the layout of every `*.h5` file in the folder. Throws Error(missing_input) where there is none and
+  // Error(bad_data) where they are damaged or disagree. Samples have global ids 0..size()-1 in shard order,
+  // shards in the order of their names (bytes compared).
+  static Dataset open(const std::filesystem::path& folder);
+
+  // From shards that were read one by one; checks what open() checks.
+  static Dataset combine(const std::filesystem::path& folder, std::vector<Shard> shards);
+
+  const std::filesystem::path& folder() const { return folder_; }
+  std::span<const Shard> shards() const { return shards_; }
+  std::int64_t size() const { return size_; }
+  const std::vector<std::int64_t>& sample_shape() const { return shards_.front().x.shape; }
+  std::int64_t sample_elements() const { return shards_.front().x.row_elements; }
+  ElementType element_type() const { return shards_.front().x.type; }
+  std::int64_t classes() const { return classes_; }
+  const Normalisation& normalisation() const { return shards_.front().normalisation; }
+
+  // Bytes of x and y as they lie in memory, all samples.
+  std::int64_t bytes() const;
+
+  // A stable number for what a run depends on: rows and block size of each shard, sample shape, number type,
+  // classes, normalisation, and the content of up to 16 samples spread over the dataset. File names,
+  // compression and the exact place of bytes do not enter.
+  std::uint64_t fingerprint() const { return fingerprint_; }
+
+  // The shard that holds the sample; 0 <= id < size().
+  const Shard& shard_of(std::int64_t id) const;
+
+  // What an epoch shuffles: every shard cut into runs of block_rows(), whole chunks where it is chunked.
+  std::vector<Block> blocks() const;
+  std::int64_t block_rows(const Shard& shard) const;
+
+ private:
+  Dataset(std::filesystem::path folder, std::vector<Shard> shards);
+  std::uint64_t compute_fingerprint() const;
+
+  std::filesystem::path folder_;
+  std::vector<Shard> shards_;
+  std::int64_t size_ = 0;
+  std::int64_t classes_ = 0;
+  std::uint64_t fingerprint_ = 0;
+};
+
+// The `*.h5` files of a folder in order; throws Error(missing_input) where the folder or any file is missing.
+std::vector<std::filesystem::path> shard_files(const std::filesystem::path& folder);
+
+}  // namespace lockstep::data

@@ -1,0 +1,50 @@
+// Training batches of a rank's lanes, read ahead in the background.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "data/batch.h"
+#include "data/dataset.h"
+#include "data/prefetcher.h"
+#include "data/sampler.h"
+
+namespace lockstep::data {
+
+// Lanes [first, last).
+struct LaneRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+struct Position {
+  std::int64_t epoch = 0;
+  std::int64_t step_in_epoch = 0;  // == steps_per_epoch() means the start of the next epoch
+};
+
+// Hands out the micro-batches of the lanes from a position on, for ever: all lanes of a step in order, then
+// the next step, then the next epoch. It reads a window of a lane at once, and only of its own lanes.
+class Loader {
+ public:
+  // `depth`: micro-batches kept ready. Memory: per lane one window of samples as they lie in the file, and
+  // depth + 2 batches. Throws Error(bad_config) where the lanes or the position do not exist.
+  Loader(Dataset dataset, Sampler sampler, LaneRange lanes, Position start, std::size_t depth = 4);
+  ~Loader();  // ends the thread; waits for a read in progress only
+
+  // The next micro-batch, or nothing when none became ready within `limit`. Throws Error(bad_data), naming
+  // file and row, where the data cannot be read, a label is out of range or a sample is not finite.
+  std::optional<Batch> next(std::chrono::milliseconds limit);
+  // Gives the buffers of a used batch back; optional, but it saves allocating new ones.
+  void recycle(Batch&& batch);
+  // Bytes taken from the shards since the start.
+  std::int64_t bytes_read() const;
+
+ private:
+  class Producer;
+  std::unique_ptr<Producer> producer_;
+  Prefetcher prefetcher_;
+};
+
+}  // namespace lockstep::data

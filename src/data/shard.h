@@ -1,0 +1,65 @@
+// One shard: an HDF5 file with `x` (samples) and `y` (labels), as docs/formats.md describes it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::data {
+
+// How numbers lie in memory once read: always in this machine's byte order.
+enum class ElementType { u8, i8, u16, i16, u32, i32, u64, i64, f32, f64 };
+
+std::string_view name_of(ElementType type);
+std::size_t size_of(ElementType type);
+std::int64_t hdf5_type(ElementType type);  // a hid_t
+
+enum class Layout { contiguous, chunked, compact };
+
+// Samples reach a model as (stored * scale - mean) / std.
+struct Normalisation {
+  double scale = 1;
+  double mean = 0;
+  double std = 1;
+  bool operator==(const Normalisation&) const = default;
+};
+
+// One dataset of a shard: `rows` rows of `row_elements` numbers.
+struct Column {
+  std::string name;                 // "x" or "y"
+  std::vector<std::int64_t> shape;  // of one row
+  std::int64_t rows = 0;
+  std::int64_t row_elements = 1;
+  ElementType type = ElementType::u8;
+  Layout layout = Layout::contiguous;
+  std::int64_t chunk_rows = 0;  // 0 unless chunked
+  std::string filters;          // "", "deflate", "shuffle+deflate", ...
+  // Where the bytes lie in the file, when they lie there unfiltered and in this machine's own format: then no
+  // HDF5 call is needed to read them.
+  std::optional<std::int64_t> file_offset;
+
+  std::int64_t row_bytes() const { return row_elements * static_cast<std::int64_t>(size_of(type)); }
+};
+
+struct Shard {
+  std::filesystem::path file;
+  std::int64_t first_id = 0;  // global id of its first sample
+  Column x;
+  Column y;
+  Normalisation normalisation;
+  std::optional<std::int64_t> classes;  // where the file says it
+
+  std::int64_t rows() const { return x.rows; }
+};
+
+// Reads the layout of one file and checks that it can be read here. Throws Error(missing_input) or
+// Error(bad_data) naming file, dataset, the value seen and the value wanted.
+Shard read_shard(const std::filesystem::path& file);
+
+// "28x28", "scalar".
+std::string shape_text(const std::vector<std::int64_t>& shape);
+
+}  // namespace lockstep::data

@@ -1,0 +1,66 @@
+// The operations on the host's cores. Convolutions and matrix products are oneDNN's (f32, its own choice of
+// instruction set); the rest are fused loops of ours. One file per operation.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "device/device.h"
+
+namespace lockstep::device {
+
+namespace cpu {
+class ConvolutionCache;
+}
+
+// One object, one calling thread: calls come from the thread that made the device (OpenMP keeps its number of
+// threads per thread), and never two at a time.
+class CpuDevice final : public Device {
+ public:
+  // threads >= 1, else Error(bad_config).
+  explicit CpuDevice(int threads = 1);
+  ~CpuDevice() override;
+
+  std::string description() const override;
+
+  void fill(float value, const Tensor& x) override;
+  void copy(const Tensor& x, const Tensor& y) override;
+  void scale(float a, const Tensor& x) override;
+  void axpy(float a, const Tensor& x, const Tensor& y) override;
+  void relu_forward(const Tensor& x, const Tensor& y) override;
+  void relu_backward(const Tensor& dy, const Tensor& y, const Tensor& dx) override;
+  double sum_of_squares(const Tensor& x) override;
+  void linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation,
+                      const Tensor& y) override;
+  void linear_backward_data(const Tensor& dy, const Tensor& weight, const Tensor& dx) override;
+  void linear_backward_weights(const Tensor& x, const Tensor& dy, bool accumulate, const Tensor& dweight,
+                               const Tensor& dbias) override;
+  void conv2d_forward(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options,
+                      Activation activation, const Tensor& y) override;
+  void conv2d_backward_data(const Tensor& dy, const Tensor& weight, const Conv2dOptions& options,
+                            const Tensor& dx) override;
+  void conv2d_backward_weights(const Tensor& x, const Tensor& dy, const Conv2dOptions& options,
+                               bool accumulate, const Tensor& dweight, const Tensor& dbias) override;
+  void max_pool_forward(const Tensor& x, std::int64_t size, Activation activation, const Tensor& y,
+                        const Tensor& index) override;
+  void max_pool_backward(const Tensor& dy, const Tensor& index, std::int64_t size, const Tensor& dx) override;
+  void nhwc_to_nchw(const Tensor& x, const Tensor& y) override;
+  void nchw_to_nhwc(const Tensor& x, const Tensor& y) override;
+  void dropout_forward(const Tensor& x, const DropoutKey& key, std::span<const std::int64_t> sample_ids,
+                       const Tensor& y, const Tensor& mask) override;
+  void dropout_backward(const Tensor& dy, const Tensor& mask, double probability, const Tensor& dx) override;
+  LossSum softmax_cross_entropy(const Tensor& logits, const Tensor& labels, const Tensor& dlogits) override;
+  void sgd_step(const SgdArguments& arguments, const Tensor& gradient, const Tensor& value,
+                const Tensor& velocity) override;
+
+ protected:
+  void upload_bytes(const void* host, std::size_t bytes, void* address) override;
+  void download_bytes(const void* address, std::size_t bytes, void* host) override;
+
+ private:
+  int threads_;
+  std::unique_ptr<cpu::ConvolutionCache> convolutions_;  // keeps oneDNN's headers out of this one
+};
+
+}  // namespace lockstep::device

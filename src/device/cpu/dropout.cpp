@@ -1,0 +1,142 @@
+// Random bits, mask and product in one pass, sixteen Philox blocks at a time.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/philox.h"
+#include "device/cpu/cpu_device.h"
+#include "device/cpu/parallel.h"
+#include "device/cpu/vector.h"
+
+namespace lockstep::device {
+
+namespace {
+
+// Element j of a sample, with g = j / 128 and r = j % 128, draws 16 bits: half r / 64 (0: low) of word r / 16
+// % 4 of the Philox block number 16 g + r % 16. This order lets 16 neighbours come out of one vector.
+constexpr std::int64_t lanes = 16;
+constexpr std::int64_t elements_per_draw = 128;
+
+struct Draw {
+  std::uint32_t words[4][lanes];
+};
+
+// The same function as lockstep::philox for the counters {first + lane, counter1, counter2, counter3};
+// written over lanes because the compiler does not vectorise across calls of that one.
+LOCKSTEP_INLINE void philox_lanes(std::uint64_t key, std::uint32_t first, std::uint32_t counter1,
+                                  std::uint32_t counter2, std::uint32_t counter3, Draw& draw) {
+  auto& c = draw.words;
+#pragma omp simd
+  for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+    c[0][lane] = first + lane;
+    c[1][lane] = counter1;
+    c[2][lane] = counter2;
+    c[3][lane] = counter3;
+  }
+  auto k0 = static_cast<std::uint32_t>(key);
+  auto k1 = static_cast<std::uint32_t>(key >> 32);
+  for (int round = 0; round < 10; ++round) {
+#pragma omp simd
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      const std::uint64_t p0 = std::uint64_t{0xD2511F53u} * c[0][lane];
+      const std::uint64_t p1 = std::uint64_t{0xCD9E8D57u} * c[2][lane];
+      c[0][lane] = static_cast<std::uint32_t>(p1 >> 32) ^ c[1][lane] ^ k0;
+      c[1][lane] = static_cast<std::uint32_t>(p1);
+      c[2][lane] = static_cast<std::uint32_t>(p0 >> 32) ^ c[3][lane] ^ k1;
+      c[3][lane] = static_cast<std::uint32_t>(p0);
+    }
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+}
+
+LOCKSTEP_VECTOR_CLONES
+void forward_sample(const float* x, std::int64_t count, std::uint64_t key, std::uint32_t counter1,
+                    std::uint32_t counter2, std::uint32_t counter3, std::uint32_t threshold, float scale,
+                    float* y, std::uint8_t* mask) {
+  for (std::int64_t start = 0; start < count; start += elements_per_draw) {
+    Draw draw;
+    philox_lanes(key, static_cast<std::uint32_t>(start / elements_per_draw * lanes), counter1, counter2,
+                 counter3, draw);
+    for (std::int64_t part = 0; part < elements_per_draw / lanes && start + part * lanes < count; ++part) {
+      const std::int64_t at = start + part * lanes;
+      const std::uint32_t* word = draw.words[part % 4];
+      const std::uint32_t shift = part < 4 ? 0 : 16;
+      const std::int64_t here = std::min(lanes, count - at);
+#pragma omp simd
+      for (std::int64_t lane = 0; lane < here; ++lane) {
+        const bool kept = ((word[lane] >> shift) & 0xffffu) >= threshold;
+        y[at + lane] = kept ? x[at + lane] * scale : 0.f;
+        mask[at + lane] = static_cast<std::uint8_t>(kept ? 1 : 0);
+      }
+    }
+  }
+}
+
+LOCKSTEP_VECTOR_CLONES
+void backward_range(const float* dy, const std::uint8_t* mask, float scale, float* dx, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) dx[i] = mask[i] != 0 ? dy[i] * scale : 0.f;
+}
+
+// Of 65536 values, how many mean "drop".
+std::uint32_t threshold_of(double probability) {
+  if (!(probability >= 0. && probability < 1.)) {
+    throw Error(ExitCode::internal,
+                fmt::format("dropout: the probability is {}, wanted 0 <= p < 1", probability));
+  }
+  return static_cast<std::uint32_t>(std::min(std::lround(probability * 65536.), 65535L));
+}
+
+// Exact for the rounded probability, so that the mean stays.
+float scale_of(std::uint32_t threshold) {
+  return 65536.f / static_cast<float>(65536u - threshold);
+}
+
+}  // namespace
+
+void CpuDevice::dropout_forward(const Tensor& x, const DropoutKey& key,
+                                std::span<const std::int64_t> sample_ids, const Tensor& y,
+                                const Tensor& mask) {
+  const std::int64_t n = x.shape()[0];
+  require_shape(y, x.shape(), "dropout: y");
+  require_shape(mask, x.shape(), "dropout: mask");
+  if (sample_ids.size() != static_cast<std::size_t>(n) || key.step < 0 || key.step >> 36 != 0 ||
+      key.layer < 0 || key.layer >> 12 != 0) {
+    throw Error(ExitCode::internal, fmt::format("dropout: {} sample ids for a batch of {}, step {}, layer {}",
+                                                sample_ids.size(), n, key.step, key.layer));
+  }
+  const std::uint32_t threshold = threshold_of(key.probability);
+  const std::uint64_t philox_key = PhiloxStream::mix(key.seed, Purpose::dropout);
+  const auto step = static_cast<std::uint64_t>(key.step);
+  const auto layer = static_cast<std::uint64_t>(key.layer);
+  const std::int64_t count = n == 0 ? 0 : x.count() / n;
+  const float* from = x.f32();
+  float* to = y.f32();
+  std::uint8_t* kept = mask.u8();
+  cpu::for_each_chunk(threads_, n, 1, [=](std::int64_t i, std::int64_t) {
+    const auto id = static_cast<std::uint64_t>(sample_ids[static_cast<std::size_t>(i)]);
+    // The counter holds 48 bits of the sample id, 36 of the step and 12 of the layer beside the block number.
+    const auto high = static_cast<std::uint32_t>(((id >> 32) & 0xffffu) | layer << 16 | (step >> 32) << 28);
+    forward_sample(from + i * count, count, philox_key, static_cast<std::uint32_t>(step),
+                   static_cast<std::uint32_t>(id), high, threshold, scale_of(threshold), to + i * count,
+                   kept + i * count);
+  });
+}
+
+void CpuDevice::dropout_backward(const Tensor& dy, const Tensor& mask, double probability, const Tensor& dx) {
+  require_shape(mask, dy.shape(), "dropout backward: mask");
+  require_shape(dx, dy.shape(), "dropout backward: dx");
+  const float scale = scale_of(threshold_of(probability));
+  const float* gradient = dy.f32();
+  const std::uint8_t* kept = mask.u8();
+  float* to = dx.f32();
+  cpu::for_each_chunk(threads_, dy.count(), cpu::elements_per_chunk,
+                      [=](std::int64_t first, std::int64_t last) {
+                        backward_range(gradient + first, kept + first, scale, to + first, last - first);
+                      });
+}
+
+}  // namespace lockstep::device

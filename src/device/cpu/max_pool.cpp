@@ -1,0 +1,161 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/error.h"
+#include "device/cpu/cpu_device.h"
+#include "device/cpu/parallel.h"
+#include "device/cpu/vector.h"
+
+namespace lockstep::device {
+
+namespace {
+
+constexpr std::int32_t no_winner = 255;
+constexpr std::int64_t block = 16;  // channels at a time: their running maxima stay in registers
+
+struct Geometry {
+  std::int64_t height, width, channels, size, out_height, out_width;
+  bool relu;
+};
+
+Geometry geometry_of(const Shape& image, std::int64_t size, Activation activation) {
+  if (size < 1 || size > 15) {
+    throw Error(ExitCode::internal, fmt::format("max_pool: the window's size is {}, wanted 1..15", size));
+  }
+  return {
+      image[1], image[2], image[3], size, image[1] / size, image[2] / size, activation == Activation::relu};
+}
+
+// One window, `channels` <= block channels of it; x points at its first pixel.
+LOCKSTEP_INLINE void pool_window(const float* x, const Geometry& g, std::int64_t channels, float* y,
+                                 std::uint8_t* index) {
+  float best[block];
+  std::int32_t winner[block];
+#pragma omp simd
+  for (std::int64_t c = 0; c < channels; ++c) {
+    best[c] = x[c];
+    winner[c] = 0;
+  }
+  std::int32_t place = 0;
+  for (std::int64_t i = 0; i < g.size; ++i) {
+    for (std::int64_t j = 0; j < g.size; ++j, ++place) {
+      const float* pixel = x + (i * g.width + j) * g.channels;
+#pragma omp simd
+      for (std::int64_t c = 0; c < channels; ++c) {
+        // NaN wins, so that it reaches the loss.
+        const bool larger = pixel[c] > best[c] || pixel[c] != pixel[c];
+        winner[c] = larger ? place : winner[c];
+        best[c] = larger ? pixel[c] : best[c];
+      }
+    }
+  }
+#pragma omp simd
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const bool cut = g.relu && best[c] <= 0.f;
+    y[c] = cut ? 0.f : best[c];
+    index[c] = static_cast<std::uint8_t>(cut ? no_winner : winner[c]);
+  }
+}
+
+// Output rows first..last-1, counted over all images.
+LOCKSTEP_VECTOR_CLONES
+void forward_rows(const float* x, const Geometry& g, std::int64_t first, std::int64_t last, float* y,
+                  std::uint8_t* index) {
+  for (std::int64_t row = first; row < last; ++row) {
+    const std::int64_t image = row / g.out_height;
+    const std::int64_t top = row % g.out_height * g.size;
+    for (std::int64_t column = 0; column < g.out_width; ++column) {
+      const float* window = x + ((image * g.height + top) * g.width + column * g.size) * g.channels;
+      const std::int64_t out = (row * g.out_width + column) * g.channels;
+      std::int64_t c = 0;
+      for (; c + block <= g.channels; c += block)
+        pool_window(window + c, g, block, y + out + c, index + out + c);
+      if (c < g.channels) pool_window(window + c, g, g.channels - c, y + out + c, index + out + c);
+    }
+  }
+}
+
+LOCKSTEP_INLINE void spread_window(const float* dy, const std::uint8_t* index, const Geometry& g,
+                                   std::int64_t channels, float* dx) {
+  std::int32_t place = 0;
+  for (std::int64_t i = 0; i < g.size; ++i) {
+    for (std::int64_t j = 0; j < g.size; ++j, ++place) {
+      float* pixel = dx + (i * g.width + j) * g.channels;
+#pragma omp simd
+      for (std::int64_t c = 0; c < channels; ++c) {
+        pixel[c] = static_cast<std::int32_t>(index[c]) == place ? dy[c] : 0.f;
+      }
+    }
+  }
+}
+
+LOCKSTEP_VECTOR_CLONES
+void backward_rows(const float* dy, const std::uint8_t* index, const Geometry& g, std::int64_t first,
+                   std::int64_t last, float* dx) {
+  for (std::int64_t row = first; row < last; ++row) {
+    const std::int64_t image = row / g.out_height;
+    const std::int64_t top = row % g.out_height * g.size;
+    for (std::int64_t column = 0; column < g.out_width; ++column) {
+      float* window = dx + ((image * g.height + top) * g.width + column * g.size) * g.channels;
+      const std::int64_t out = (row * g.out_width + column) * g.channels;
+      std::int64_t c = 0;
+      for (; c + block <= g.channels; c += block)
+        spread_window(dy + out + c, index + out + c, g, block, window + c);
+      if (c < g.channels) spread_window(dy + out + c, index + out + c, g, g.channels - c, window + c);
+    }
+  }
+}
+
+// What no window covers has no part in the result, so its gradient is zero.
+void clear_uncovered(const Geometry& g, std::int64_t images, float* dx) {
+  const std::int64_t covered_rows = g.out_height * g.size;
+  const std::int64_t covered_columns = g.out_width * g.size;
+  if (covered_rows == g.height && covered_columns == g.width) return;
+  const std::int64_t row_elements = g.width * g.channels;
+  for (std::int64_t image = 0; image < images; ++image, dx += g.height * row_elements) {
+    for (std::int64_t row = 0; row < g.height; ++row) {
+      const std::int64_t from = row < covered_rows ? covered_columns * g.channels : 0;
+      std::fill(dx + row * row_elements + from, dx + (row + 1) * row_elements, 0.f);
+    }
+  }
+}
+
+std::int64_t rows_per_chunk(const Geometry& g) {
+  const std::int64_t row = std::max<std::int64_t>(1, g.size * g.width * g.channels);
+  return std::max<std::int64_t>(1, cpu::elements_per_chunk / row);
+}
+
+}  // namespace
+
+void CpuDevice::max_pool_forward(const Tensor& x, std::int64_t size, Activation activation, const Tensor& y,
+                                 const Tensor& index) {
+  const Geometry g = geometry_of(x.shape(), size, activation);
+  const Shape pooled{x.shape()[0], g.out_height, g.out_width, g.channels};
+  require_shape(y, pooled, "max_pool: y");
+  require_shape(index, pooled, "max_pool: index");
+  const float* from = x.f32();
+  float* to = y.f32();
+  std::uint8_t* winners = index.u8();
+  cpu::for_each_chunk(
+      threads_, pooled[0] * g.out_height, rows_per_chunk(g),
+      [=, &g](std::int64_t first, std::int64_t last) { forward_rows(from, g, first, last, to, winners); });
+}
+
+void CpuDevice::max_pool_backward(const Tensor& dy, const Tensor& index, std::int64_t size,
+                                  const Tensor& dx) {
+  const Geometry g = geometry_of(dx.shape(), size, Activation::none);
+  const Shape pooled{dx.shape()[0], g.out_height, g.out_width, g.channels};
+  require_shape(dy, pooled, "max_pool backward: dy");
+  require_shape(index, pooled, "max_pool backward: index");
+  const float* from = dy.f32();
+  const std::uint8_t* winners = index.u8();
+  float* to = dx.f32();
+  clear_uncovered(g, pooled[0], to);
+  cpu::for_each_chunk(
+      threads_, pooled[0] * g.out_height, rows_per_chunk(g),
+      [=, &g](std::int64_t first, std::int64_t last) { backward_rows(from, winners, g, first, last, to); });
+}
+
+}  // namespace lockstep::device

@@ -1,0 +1,45 @@
+#include "device/cpu/cpu_device.h"
+#include "device/cpu/parallel.h"
+#include "device/cpu/vector.h"
+
+namespace lockstep::device {
+
+namespace {
+
+// `x < 0 ? 0 : x` keeps NaN, as `x > 0 ? x : 0` would not: a diverged run must show in the loss.
+LOCKSTEP_VECTOR_CLONES
+void forward_range(const float* x, float* y, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) y[i] = x[i] < 0.f ? 0.f : x[i];
+}
+
+LOCKSTEP_VECTOR_CLONES
+void backward_range(const float* dy, const float* y, float* dx, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) dx[i] = y[i] > 0.f ? dy[i] : 0.f;
+}
+
+}  // namespace
+
+void CpuDevice::relu_forward(const Tensor& x, const Tensor& y) {
+  require_shape(y, x.shape(), "relu: y");
+  const float* from = x.f32();
+  float* to = y.f32();
+  cpu::for_each_chunk(
+      threads_, x.count(), cpu::elements_per_chunk,
+      [=](std::int64_t first, std::int64_t last) { forward_range(from + first, to + first, last - first); });
+}
+
+void CpuDevice::relu_backward(const Tensor& dy, const Tensor& y, const Tensor& dx) {
+  require_shape(y, dy.shape(), "relu backward: y");
+  require_shape(dx, dy.shape(), "relu backward: dx");
+  const float* gradient = dy.f32();
+  const float* output = y.f32();
+  float* to = dx.f32();
+  cpu::for_each_chunk(threads_, dy.count(), cpu::elements_per_chunk,
+                      [=](std::int64_t first, std::int64_t last) {
+                        backward_range(gradient + first, output + first, to + first, last - first);
+                      });
+}
+
+}  // namespace lockstep::device

@@ -1,0 +1,44 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "device/cpu/cpu_device.h"
+
+namespace lockstep::device {
+
+LossSum CpuDevice::softmax_cross_entropy(const Tensor& logits, const Tensor& labels, const Tensor& dlogits) {
+  const std::int64_t n = logits.shape()[0];
+  const std::int64_t classes = logits.shape()[1];
+  require_shape(labels, {n}, "softmax_cross_entropy: labels");
+  if (dlogits) require_shape(dlogits, {n, classes}, "softmax_cross_entropy: dlogits");
+  const float* row = logits.f32();
+  const std::int64_t* label = labels.i64();
+  float* gradient = dlogits ? dlogits.f32() : nullptr;
+  LossSum result;
+  for (std::int64_t i = 0; i < n; ++i, row += classes) {
+    if (label[i] < 0 || label[i] >= classes) {
+      throw Error(
+          ExitCode::bad_data,
+          fmt::format("label {} of sample {} in a micro-batch is not in 0..{}: set the number of classes "
+                      "to the data's",
+                      label[i], i, classes - 1));
+    }
+    const float* largest = std::max_element(row, row + classes);
+    double sum = 0.;
+    for (std::int64_t j = 0; j < classes; ++j) sum += std::exp(static_cast<double>(row[j]) - *largest);
+    const double log_sum = std::log(sum) + *largest;
+    result.loss += log_sum - row[label[i]];
+    // NaN compares with nothing, so max_element may stop at it: a row with NaN is never correct.
+    result.correct += largest == row + label[i] && !std::isnan(sum) ? 1 : 0;
+    if (gradient == nullptr) continue;
+    for (std::int64_t j = 0; j < classes; ++j) {
+      gradient[j] = static_cast<float>(std::exp(row[j] - log_sum) - (j == label[i] ? 1. : 0.));
+    }
+    gradient += classes;
+  }
+  return result;
+}
+
+}  // namespace lockstep::device

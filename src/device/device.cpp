@@ -1,0 +1,56 @@
+#include "device/device.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+
+namespace lockstep::device {
+
+namespace {
+
+void require_count(std::size_t host, const Tensor& tensor) {
+  if (host != static_cast<std::size_t>(tensor.count())) {
+    throw Error(ExitCode::internal,
+                fmt::format("a host copy of {} elements meets a tensor {}", host, tensor.shape().text()));
+  }
+}
+
+}  // namespace
+
+std::int64_t window_output(std::int64_t input, std::int64_t kernel, const Conv2dOptions& options) {
+  const std::int64_t room = input + 2 * options.padding - kernel;
+  return room < 0 ? 0 : room / options.stride + 1;
+}
+
+Tensor Device::empty(const Shape& shape, DType dtype) {
+  const auto bytes = static_cast<std::size_t>(shape.count()) * size_of(dtype);
+  return {pool_->take(bytes), 0, shape, dtype};
+}
+
+Tensor Device::zeros(const Shape& shape) {
+  Tensor tensor = empty(shape);
+  fill(0.f, tensor);
+  return tensor;
+}
+
+void Device::upload(std::span<const float> host, const Tensor& tensor) {
+  require_count(host.size(), tensor);
+  upload_bytes(host.data(), host.size_bytes(), tensor.f32());
+}
+
+void Device::upload(std::span<const std::int64_t> host, const Tensor& tensor) {
+  require_count(host.size(), tensor);
+  upload_bytes(host.data(), host.size_bytes(), tensor.i64());
+}
+
+void Device::upload(std::span<const std::uint8_t> host, const Tensor& tensor) {
+  require_count(host.size(), tensor);
+  upload_bytes(host.data(), host.size_bytes(), tensor.u8());
+}
+
+void Device::download(const Tensor& tensor, std::span<float> host) {
+  require_count(host.size(), tensor);
+  download_bytes(tensor.f32(), host.size_bytes(), host.data());
+}
+
+}  // namespace lockstep::device

@@ -1,0 +1,161 @@
+// What a model needs from the machine that it runs on: memory and the numeric operations, one virtual each.
+//
+// Layout. Images lie in memory as [n, h, w, c] (NHWC) from the first layer to the last; parameters have
+// PyTorch's shapes ([out, in], [out, in, kh, kw]), so that a checkpoint reads like anybody else's and a
+// device that prefers another order of weights makes its own copy. Measured on the CPU (oneDNN 2.6, AVX-512,
+// one core, batch 64): a 3x3 convolution 16 -> 32 on 14x14 takes 0.67/0.66/0.70 ms (forward, data, weights)
+// in NHWC and 0.64/0.60/0.62 ms in oneDNN's own blocked order, which would pad channels to 16, show through
+// in every other operation and in the files. Reordering the weights costs 1 us, so nothing is cached between
+// micro-batches.
+//
+// Conventions. Outputs come last. A Tensor is a handle, so `const Tensor&` says nothing about its contents.
+// Outputs are written in full unless `accumulate` asks to add. Input and output may be the same tensor only
+// where a comment says so. Wrong shapes or types are Error(internal): the layers check what users can get
+// wrong. Results are bitwise reproducible for the same shapes, device type, library version and number of
+// threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "device/pool.h"
+#include "device/tensor.h"
+
+namespace lockstep::device {
+
+// Applied by the operation that makes a value, in the same pass where that is cheaper.
+enum class Activation { none, relu };
+
+struct Conv2dOptions {
+  std::int64_t stride = 1;   // pixels, both directions
+  std::int64_t padding = 0;  // zeros on each of the four sides
+};
+
+// Height or width after a convolution or pooling window of `kernel` pixels; less than 1 if nothing fits.
+std::int64_t window_output(std::int64_t input, std::int64_t kernel, const Conv2dOptions& options);
+
+// Where the random numbers of one dropout layer come from: element j of a sample depends on these, the
+// sample's id and j alone (contract C1).
+struct DropoutKey {
+  std::uint64_t seed = 0;
+  std::int64_t step = 0;    // optimizer step, below 2^36
+  std::int64_t layer = 0;   // number of the dropout layer in forward order, below 4096
+  double probability = 0.;  // of dropping, in [0, 1); rounded to a multiple of 2^-16
+};
+
+struct LossSum {
+  double loss = 0.;          // summed over the samples, not averaged
+  std::int64_t correct = 0;  // samples whose largest logit is at the label
+};
+
+struct SgdArguments {
+  float learning_rate = 0.f;
+  float gradient_scale = 1.f;  // clip coefficient / number of samples
+  float momentum = 0.f;
+  float weight_decay = 0.f;
+};
+
+class Device {
+ public:
+  explicit Device(std::shared_ptr<Pool> pool) : pool_(std::move(pool)) {}
+  virtual ~Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  // What bitwise equality depends on, in one line: type, instruction set, library version, threads.
+  virtual std::string description() const = 0;
+
+  // Undefined contents. 256-byte aligned.
+  Tensor empty(const Shape& shape, DType dtype = DType::f32);
+  Tensor zeros(const Shape& shape);
+  const Pool& pool() const { return *pool_; }
+
+  // ---- Host copies: the number of elements must be the same
+  // -------------------------------------------------
+  void upload(std::span<const float> host, const Tensor& tensor);
+  void upload(std::span<const std::int64_t> host, const Tensor& tensor);
+  void upload(std::span<const std::uint8_t> host, const Tensor& tensor);
+  void download(const Tensor& tensor, std::span<float> host);
+
+  // ---- Element by element, any shape
+  // ------------------------------------------------------------------------
+  virtual void fill(float value, const Tensor& x) = 0;
+  virtual void copy(const Tensor& x, const Tensor& y) = 0;
+  virtual void scale(float a, const Tensor& x) = 0;                  // x *= a
+  virtual void axpy(float a, const Tensor& x, const Tensor& y) = 0;  // y += a x
+  virtual void relu_forward(const Tensor& x, const Tensor& y) = 0;   // y may be x
+  // dx = dy where y > 0, else 0; y is relu's output; dx may be dy.
+  virtual void relu_backward(const Tensor& dy, const Tensor& y, const Tensor& dx) = 0;
+
+  // ---- Reductions
+  // ------------------------------------------------------------------------------------------- Sum of x[i]^2
+  // in f64, blocks added in a fixed order: the same bits for any number of threads.
+  virtual double sum_of_squares(const Tensor& x) = 0;
+
+  // ---- Linear: x [n, in], weight [out, in], bias [out], y [n, out]
+  // ------------------------------------------
+  virtual void linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                              Activation activation, const Tensor& y) = 0;
+  virtual void linear_backward_data(const Tensor& dy, const Tensor& weight, const Tensor& dx) = 0;
+  virtual void linear_backward_weights(const Tensor& x, const Tensor& dy, bool accumulate,
+                                       const Tensor& dweight, const Tensor& dbias) = 0;
+
+  // ---- Convolution: x [n, h, w, in], weight [out, in, kh, kw], bias [out], y [n, oh, ow, out]
+  // ----------------
+  virtual void conv2d_forward(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                              const Conv2dOptions& options, Activation activation, const Tensor& y) = 0;
+  virtual void conv2d_backward_data(const Tensor& dy, const Tensor& weight, const Conv2dOptions& options,
+                                    const Tensor& dx) = 0;
+  virtual void conv2d_backward_weights(const Tensor& x, const Tensor& dy, const Conv2dOptions& options,
+                                       bool accumulate, const Tensor& dweight, const Tensor& dbias) = 0;
+
+  // ---- Max-pooling over windows of size x size that do not overlap
+  // ------------------------------------------- x [n, h, w, c], y and index (u8) [n, h/size, w/size, c];
+  // size 1..15; rows and columns beyond the last whole window are left out. With relu, y = max(0, largest):
+  // the ReLU of a layer costs nothing here and its backward pass runs on the pooled image. `index` is the
+  // winner's place in its window, or 255 for none.
+  virtual void max_pool_forward(const Tensor& x, std::int64_t size, Activation activation, const Tensor& y,
+                                const Tensor& index) = 0;
+  virtual void max_pool_backward(const Tensor& dy, const Tensor& index, std::int64_t size,
+                                 const Tensor& dx) = 0;
+
+  // ---- Order of images: [n, h, w, c] <-> [n, c, h, w]
+  // -------------------------------------------------------
+  virtual void nhwc_to_nchw(const Tensor& x, const Tensor& y) = 0;
+  virtual void nchw_to_nhwc(const Tensor& x, const Tensor& y) = 0;
+
+  // ---- Dropout: x, y and mask (u8, 1 where kept) [n, ...]; one sample id per n
+  // -------------------------------- y = x / (1 - probability) where kept, else 0.
+  virtual void dropout_forward(const Tensor& x, const DropoutKey& key,
+                               std::span<const std::int64_t> sample_ids, const Tensor& y,
+                               const Tensor& mask) = 0;
+  // dx may be dy.
+  virtual void dropout_backward(const Tensor& dy, const Tensor& mask, double probability,
+                                const Tensor& dx) = 0;
+
+  // ---- Loss: logits [n, classes], labels (i64) [n]
+  // ----------------------------------------------------------- Fills dlogits [n, classes] with the gradient
+  // of the SUM of the losses unless it is an empty tensor. A label outside 0..classes-1 is Error(bad_data).
+  // Ties go to the lowest class.
+  virtual LossSum softmax_cross_entropy(const Tensor& logits, const Tensor& labels,
+                                        const Tensor& dlogits) = 0;
+
+  // ---- Optimizer
+  // -------------------------------------------------------------------------------------------- g =
+  // gradient_scale gradient + weight_decay value; velocity = momentum velocity + g; value -= learning_rate
+  // velocity. All of one shape.
+  virtual void sgd_step(const SgdArguments& arguments, const Tensor& gradient, const Tensor& value,
+                        const Tensor& velocity) = 0;
+
+ protected:
+  virtual void upload_bytes(const void* host, std::size_t bytes, void* address) = 0;
+  virtual void download_bytes(const void* address, std::size_t bytes, void* host) = 0;
+
+ private:
+  std::shared_ptr<Pool> pool_;
+};
+
+}  // namespace lockstep::device

@@ -1,0 +1,107 @@
+#include "models/cnn.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "models/head.h"
+#include "nn/conv2d.h"
+#include "nn/flatten.h"
+#include "nn/max_pool2d.h"
+
+namespace lockstep::models {
+
+namespace {
+
+constexpr std::int64_t pool_size = 2;
+
+struct ImageShape {
+  std::int64_t channels, height, width;
+};
+
+class Cnn final : public Model {
+ public:
+  Cnn(const ImageShape& image, std::span<const std::int64_t> channels, std::span<const std::int64_t> hidden,
+      std::int64_t classes, double dropout, device::Device& device)
+      : Model(device),
+        image_(image),
+        convolutions_(make_convolutions(parameters_, image.channels, channels)),
+        head_(parameters_, features_after(image, channels), hidden, classes, dropout) {}
+
+  nn::Variable forward(nn::Tape& tape, const nn::Variable& x) const override {
+    nn::Variable image = channels_last(tape, x);
+    for (const nn::Conv2d& convolution : convolutions_) {
+      // The ReLU runs inside the pooling: the same values, a quarter of the work backward.
+      image = nn::max_pool2d(tape, convolution(tape, image), pool_size, device::Activation::relu);
+    }
+    return head_(tape, nn::flatten(tape, image), true);
+  }
+
+ private:
+  static std::vector<nn::Conv2d> make_convolutions(nn::ParameterSet& parameters, std::int64_t in,
+                                                   std::span<const std::int64_t> channels) {
+    std::vector<nn::Conv2d> convolutions;
+    for (const std::int64_t out : channels) {
+      convolutions.emplace_back(parameters, fmt::format("conv{}", convolutions.size() + 1), in, out, 3,
+                                device::Conv2dOptions{.stride = 1, .padding = 1});
+      in = out;
+    }
+    return convolutions;
+  }
+
+  static std::int64_t features_after(const ImageShape& image, std::span<const std::int64_t> channels) {
+    std::int64_t height = image.height;
+    std::int64_t width = image.width;
+    for (std::size_t i = 0; i < channels.size(); ++i) {
+      height /= pool_size;
+      width /= pool_size;
+    }
+    return channels.back() * height * width;
+  }
+
+  // Samples as stored are [H, W] or [C, H, W]; no gradient flows back into them.
+  nn::Variable channels_last(nn::Tape& tape, const nn::Variable& x) const {
+    const auto& [channels, height, width] = image_;
+    const std::int64_t n = x.value.shape()[0];
+    if (channels == 1) return tape.input(x.value.reshaped({n, height, width, 1}));
+    const device::Tensor image = tape.device().empty({n, height, width, channels});
+    tape.device().nchw_to_nhwc(x.value.reshaped({n, channels, height, width}), image);
+    return tape.input(image);
+  }
+
+  ImageShape image_;
+  std::vector<nn::Conv2d> convolutions_;
+  Head head_;
+};
+
+}  // namespace
+
+std::unique_ptr<Model> make_cnn(const ModelOptions& options, std::span<const std::int64_t> sample_shape,
+                                std::int64_t classes, device::Device& device) {
+  if (sample_shape.size() != 2 && sample_shape.size() != 3) {
+    throw Error(
+        ExitCode::bad_config,
+        fmt::format("model cnn needs images [H, W] or [C, H, W], the data's samples are [{}]: choose model "
+                    "mlp for flat data",
+                    fmt::join(sample_shape, ", ")));
+  }
+  const ImageShape image{sample_shape.size() == 3 ? sample_shape[0] : 1,
+                         sample_shape[sample_shape.size() - 2], sample_shape.back()};
+  const std::vector<std::int64_t> channels =
+      options.channels.empty() ? std::vector<std::int64_t>{16, 32} : options.channels;
+  const std::vector<std::int64_t> hidden =
+      options.hidden.empty() ? std::vector<std::int64_t>{128} : options.hidden;
+  std::int64_t smallest = std::min(image.height, image.width);
+  for (std::size_t i = 0; i < channels.size(); ++i) smallest /= pool_size;
+  if (smallest < 1) {
+    throw Error(ExitCode::bad_config,
+                fmt::format("model cnn: images of {} x {} are too small to be halved {} times: use fewer "
+                            "model.channels",
+                            image.height, image.width, channels.size()));
+  }
+  return std::make_unique<Cnn>(image, channels, hidden, classes, options.dropout, device);
+}
+
+}  // namespace lockstep::models

@@ -1,0 +1,75 @@
+#include "models/registry.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "models/cnn.h"
+#include "models/mlp.h"
+
+namespace lockstep::models {
+
+namespace {
+
+constexpr std::array<ModelEntry, 2> table{{
+    {"mlp", "linear layers with ReLU and dropout", make_mlp},
+    {"cnn", "3 x 3 convolutions with ReLU and max-pooling, then linear layers with dropout", make_cnn},
+}};
+
+void check_sizes(std::string_view key, const std::vector<std::int64_t>& sizes) {
+  for (const std::int64_t size : sizes) {
+    if (size < 1) {
+      throw Error(ExitCode::bad_config, fmt::format("model.{} = {}: each size must be at least 1, not {}",
+                                                    key, fmt::join(sizes, ","), size));
+    }
+  }
+}
+
+void check(const ModelOptions& options, std::span<const std::int64_t> sample_shape, std::int64_t classes) {
+  check_sizes("hidden", options.hidden);
+  check_sizes("channels", options.channels);
+  if (!(options.dropout >= 0. && options.dropout < 1.)) {
+    throw Error(ExitCode::bad_config,
+                fmt::format("model.dropout = {}: wanted a probability 0 <= p < 1", options.dropout));
+  }
+  const bool empty =
+      std::any_of(sample_shape.begin(), sample_shape.end(), [](std::int64_t s) { return s < 1; });
+  if (sample_shape.empty() || empty || classes < 2) {
+    throw Error(
+        ExitCode::bad_config,
+        fmt::format("the data's samples are [{}] with {} classes: a classifier needs samples with at least "
+                    "one value and at least 2 classes",
+                    fmt::join(sample_shape, ", "), classes));
+  }
+}
+
+}  // namespace
+
+std::span<const ModelEntry> models() {
+  return table;
+}
+
+std::unique_ptr<Model> make_model(std::string_view name, const ModelOptions& options,
+                                  std::span<const std::int64_t> sample_shape, std::int64_t classes,
+                                  std::uint64_t seed, device::Device& device) {
+  const auto entry =
+      std::find_if(table.begin(), table.end(), [&](const ModelEntry& e) { return e.name == name; });
+  if (entry == table.end()) {
+    std::vector<std::string> names;
+    for (const ModelEntry& e : table) names.emplace_back(e.name);
+    const std::optional<std::string> near = nearest(name, names);
+    throw Error(ExitCode::bad_config,
+                fmt::format("there is no model '{}'{}; known are: {}", name,
+                            near ? fmt::format(", did you mean '{}'", *near) : "", fmt::join(names, ", ")));
+  }
+  check(options, sample_shape, classes);
+  std::unique_ptr<Model> model = entry->make(options, sample_shape, classes, device);
+  model->parameters().allocate(seed);
+  return model;
+}
+
+}  // namespace lockstep::models

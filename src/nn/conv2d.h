@@ -1,0 +1,29 @@
+// A convolution over images in NHWC order, PyTorch's Conv2d with a bias, one group and no dilation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "nn/tape.h"
+
+namespace lockstep::nn {
+
+class Conv2d {
+ public:
+  // Registers "<name>.weight" [out, in, kernel, kernel] (with weight decay) and "<name>.bias" [out]
+  // (without).
+  Conv2d(ParameterSet& parameters, const std::string& name, std::int64_t in, std::int64_t out,
+         std::int64_t kernel, const device::Conv2dOptions& options);
+
+  // x [n, h, w, in] -> [n, oh, ow, out]. An image that is smaller than the kernel is Error(bad_config).
+  Variable operator()(Tape& tape, const Variable& x,
+                      device::Activation activation = device::Activation::none) const;
+
+ private:
+  std::string name_;
+  std::int64_t out_, kernel_;
+  device::Conv2dOptions options_;
+  std::size_t weight_, bias_;
+};
+
+}  // namespace lockstep::nn

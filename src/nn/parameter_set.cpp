@@ -1,0 +1,83 @@
+#include "nn/parameter_set.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+
+namespace lockstep::nn {
+
+namespace {
+
+constexpr std::int64_t alignment = 256 / sizeof(float);  // elements
+
+}  // namespace
+
+device::Tensor Parameter::slice_of(std::span<const device::Tensor> group_buffers) const {
+  return group_buffers[group].slice(offset, shape);
+}
+
+std::size_t ParameterSet::add(const std::string& name, const device::Shape& shape,
+                              const Initializer& initializer, bool weight_decay) {
+  if (!groups_.empty() || !by_name_.emplace(name, parameters_.size()).second) {
+    throw Error(ExitCode::internal, fmt::format("parameter {} is registered {}", name,
+                                                groups_.empty() ? "twice" : "after allocation"));
+  }
+  Parameter& parameter = parameters_.emplace_back();
+  parameter.index = parameters_.size() - 1;
+  parameter.name = name;
+  parameter.shape = shape;
+  parameter.weight_decay = weight_decay;
+  initializers_.push_back(initializer);
+  return parameter.index;
+}
+
+void ParameterSet::allocate(std::uint64_t seed) {
+  for (const bool decay : {true, false}) {
+    ParameterGroup group;
+    group.weight_decay = decay;
+    std::int64_t elements = 0;
+    for (auto parameter = parameters_.rbegin(); parameter != parameters_.rend(); ++parameter) {
+      if (parameter->weight_decay != decay) continue;
+      parameter->group = groups_.size();
+      parameter->offset = elements;
+      group.members.push_back(parameter->index);
+      elements += (parameter->shape.count() + alignment - 1) / alignment * alignment;
+    }
+    if (group.members.empty()) continue;
+    group.values = device_.zeros({elements});
+    group.gradients = device_.zeros({elements});
+    for (const std::size_t index : group.members) {
+      Parameter& parameter = parameters_[index];
+      parameter.value = group.values.slice(parameter.offset, parameter.shape);
+      parameter.gradient = group.gradients.slice(parameter.offset, parameter.shape);
+    }
+    groups_.push_back(std::move(group));
+  }
+  std::vector<float> host;
+  for (const Parameter& parameter : parameters_) {
+    host.resize(static_cast<std::size_t>(parameter.shape.count()));
+    initialize(initializers_[parameter.index], seed, parameter.name, host);
+    device_.upload(host, parameter.value);
+  }
+}
+
+std::int64_t ParameterSet::element_count() const {
+  std::int64_t count = 0;
+  for (const Parameter& parameter : parameters_) count += parameter.shape.count();
+  return count;
+}
+
+const Parameter* ParameterSet::find(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : &parameters_[found->second];
+}
+
+void ParameterSet::export_values(std::size_t index, std::span<float> host) const {
+  device_.download(parameters_.at(index).value, host);
+}
+
+void ParameterSet::import_values(std::size_t index, std::span<const float> host) {
+  device_.upload(host, parameters_.at(index).value);
+}
+
+}  // namespace lockstep::nn
