@@ -69,12 +69,13 @@ int print_value(const train::ResolvedConfig& resolved, const std::string& key) {
 }  // namespace
 
 int train_command(std::span<const std::string> args) {
+  const po::options_description known = flags();  // what the parser returns points into it
   po::variables_map given;
   std::vector<std::string> words;
   try {
     const auto style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
     const auto parsed = po::command_line_parser(std::vector<std::string>(args.begin(), args.end()))
-                            .options(flags())
+                            .options(known)
                             .style(static_cast<int>(style))
                             .allow_unregistered()
                             .run();
