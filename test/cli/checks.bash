@@ -2,9 +2,12 @@
 # What the suites of this folder share; sourced, never run. A suite ends by calling `summary`.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-# shellcheck disable=SC2034 # for the suites
 build=$(cd "$root" && realpath "${BUILD:-build}")
+# shellcheck disable=SC2034 # for the suites
 lockstep=$build/lockstep
+cd "$root"
+# shellcheck source=../environment.bash
+source test/environment.bash
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -67,6 +70,7 @@ make_idx() {
     big_endian 2051 && big_endian "$rows" && big_endian 4 && big_endian 4
     for ((row = 0; row < rows; row++)); do
       for ((pixel = 0; pixel < 16; pixel++)); do
+        # shellcheck disable=SC2017 # rounding is meant
         quarter=$((pixel / 8 * 2 + pixel % 4 / 2))
         if ((quarter == row % 4)); then
           printf '%b' "${bright[(row + pixel) % 4]}"

@@ -18,6 +18,8 @@ ends_with() {
 
 check "Catch2: all passed" ends_with 0 '5 passed, 0 failed' 'echo "All tests passed (12 assertions in 5 test cases)"'
 check "Catch2: one test case" ends_with 0 '1 passed, 0 failed' 'echo "All tests passed (1 assertion in 1 test case)"'
+check "Catch2: in colours" ends_with 0 '5 passed, 0 failed' \
+  'printf "\033[1;32mAll tests passed\033[0m (12 assertions in 5 test cases)\n"'
 check "Catch2: some failed" ends_with 1 '3 passed, 1 failed' \
   'echo "test cases:  4 |  3 passed | 1 failed"; echo "assertions: 20 | 19 passed | 1 failed"; exit 1'
 check "Catch2: all failed" ends_with 1 '0 passed, 2 failed' \
@@ -39,6 +41,7 @@ check "a missing program" exits 1 env BUILD="$scratch/fake" test/run unit
 check "is told by name" says 'unit/tests' env BUILD="$scratch/fake" test/run unit
 check "an unknown suite is a usage error" complains 64 "no suite 'units'" test/run units
 check "one unknown among known runs nothing" complains 64 "no suite 'units'" test/run unit units
-check "a suite over its limit is ended" says 'ended after its limit of 1 s' \
-  env BUILD="$scratch/fake" LIMIT=1 bash -c 'source test/run --define; run_suite slow 1 sleep 60'
+export TEST_LIMIT=1
+check "a suite that hangs is ended" ends_with 1 '2 passed, 1 failed' 'echo "2 passed, 0 failed"; sleep 60'
+check "and its limit is told" says 'ended after its limit of 1 s' env BUILD="$scratch/fake" test/run unit
 summary
