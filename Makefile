@@ -47,8 +47,9 @@ LIB_OBJECTS  := $(LIB_SOURCES:%.cpp=$(BUILD)/%.o)
 UNIT_OBJECTS := $(patsubst %.cpp,$(BUILD)/%.o,$(sort $(wildcard test/unit/*.cpp)))
 MPI_OBJECTS  := $(patsubst %.cpp,$(BUILD)/%.o,$(sort $(wildcard test/mpi/*.cpp)))
 FAULT        := $(BUILD)/test/libfault.so
-TEST_PROGRAMS := $(BUILD)/test/unit/tests $(BUILD)/test/mpi/tests $(if $(wildcard test/fault),$(FAULT))
-DEPENDENCIES := $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d)
+TEST_PROGRAMS := $(addprefix $(BUILD)/test/,unit/tests mpi/tests training/make_shards libfault.so)
+DEPENDENCIES := $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d) \
+                $(BUILD)/test/training/make_shards.d
 
 # What `make install` copies beside the program, each at the same path below its folder.
 SHARED := $(wildcard sbatch/* datasets/*/*)
@@ -147,6 +148,9 @@ $(BUILD)/test/unit/tests: $(UNIT_OBJECTS) $(BUILD)/liblockstep.a
 $(BUILD)/test/mpi/tests: $(MPI_OBJECTS) $(BUILD)/liblockstep.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
+$(BUILD)/test/training/make_shards: $(BUILD)/test/training/make_shards.o $(BUILD)/liblockstep.a
+	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+
 # Preloaded into a process, it lets a chosen call of a chosen rank fail (test/fault/fault.cpp).
 $(FAULT): test/fault/fault.cpp | libraries
 	@mkdir -p $(@D)
@@ -161,8 +165,7 @@ $(BUILD)/git-$(subst /,-,$(GIT)):
 	@mkdir -p $(@D) && rm -f $(BUILD)/git-* && touch $@
 
 # ---- Linting ----------------------------------------------------------------------------------------------
-CHECKED := $(sort $(SOURCES) $(wildcard test/*/*.cpp))
-TIDIED  := $(CHECKED:%.cpp=$(BUILD)/lint/%.tidy)
+TIDIED := $(SOURCES:%.cpp=$(BUILD)/lint/%.tidy)
 
 .PHONY: lint-checks
 lint-checks:

@@ -33,9 +33,10 @@ void agree(Communicator& comm, std::string_view what, const std::function<void()
     ++failed;
   }
   const auto chosen = static_cast<std::size_t>(first);
-  throw Error(static_cast<ExitCode>(codes[chosen]),
-              fmt::format("cannot {}: rank {} on {}: {}{}", what, first, comm.host(first), reasons[chosen],
-                          failed > 1 ? fmt::format(" ({} ranks failed)", failed) : ""));
+  throw AgreedError(
+      static_cast<ExitCode>(codes[chosen]),
+      fmt::format("cannot {}: rank {} on {}: {}{}", what, first, comm.host(first), reasons[chosen],
+                  failed > 1 ? fmt::format(" ({} ranks failed)", failed) : ""));
 }
 
 }  // namespace lockstep::comm

@@ -9,7 +9,7 @@
 namespace lockstep::comm {
 
 // Runs `work` here, then agrees with the peers whether it succeeded everywhere. If not, every rank throws the
-// same Error with the code of the lowest failing rank: "cannot <what>: rank 2 on node7: <reason>".
+// same AgreedError with the code of the lowest failing rank: "cannot <what>: rank 2 on node7: <reason>".
 // Collective. `work` may hold collective calls that report failure as a status, but must not leave its peers
 // alone in one. An Error(peer_failed) passes at once: nobody is left to agree with.
 void agree(Communicator& comm, std::string_view what, const std::function<void()>& work);

@@ -30,4 +30,11 @@ class Error : public std::runtime_error {
   ExitCode code_;
 };
 
+// An error that every rank throws with the same text: one rank is enough to tell it, and the ranks may end in
+// order.
+class AgreedError : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace lockstep

@@ -16,6 +16,10 @@ class Log {
   void info(std::string_view text) const {
     if (rank_ == 0) write(fmt::format("lockstep: {}\n", text));
   }
+  // What all ranks know: told once.
+  void agreed_error(std::string_view text) const {
+    if (rank_ == 0) write(fmt::format("lockstep: error: {}\n", text));
+  }
   // Warnings and errors come from any rank and say which.
   void warn(std::string_view text) const {
     write(fmt::format("lockstep: warning: rank {} on {}: {}\n", rank_, node_, text));

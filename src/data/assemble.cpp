@@ -30,7 +30,7 @@ std::optional<std::string> sample_fault(const Dataset& dataset, const RawRows& s
   if (!bad) return std::nullopt;
   const Shard& shard = dataset.shard_of(id);
   return fmt::format(
-      "row {} of {} has a number in x that is not finite (its {}th): correct x, or leave the "
+      "row {} of {} has a number in x that is not finite, at index {} of the sample: correct x, or leave the "
       "sample out",
       id - shard.first_id, shard.file.string(), *bad);
 }

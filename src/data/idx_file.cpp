@@ -10,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
+#include <string_view>
 
 #include "core/files.h"
 
@@ -103,9 +104,11 @@ std::size_t IdxFile::read_some(std::span<std::uint8_t> out) {
   const char* reason = gzerror(stream_->gz.get(), &status);
   // A gzip file that is cut off gives what there is, and says so only here.
   if (got < 0 || (status != Z_OK && status != Z_STREAM_END)) {
+    // zlib puts its own name for the file in front: "<fd:4>: unexpected end of file".
+    std::string_view text = status == Z_ERRNO ? std::strerror(errno) : reason;
+    if (const auto colon = text.find(">: "); colon != std::string_view::npos) text.remove_prefix(colon + 3);
     throw Error(ExitCode::bad_data,
-                fmt::format("cannot read {} after byte {} of its content: {}; get the file again",
-                            path_.string(), position_, status == Z_ERRNO ? std::strerror(errno) : reason));
+                fmt::format("cannot read {}: {}; get the file again", path_.string(), text));
   }
   position_ += got;
   return static_cast<std::size_t>(got);

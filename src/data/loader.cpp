@@ -22,12 +22,13 @@ std::size_t at(std::int64_t index) {
 
 class Loader::Producer {
  public:
-  Producer(Dataset dataset, Sampler sampler, LaneRange lanes, Position start)
+  Producer(Dataset dataset, Sampler sampler, LaneRange lanes, Position start, std::int64_t steps_left)
       : reader_(std::move(dataset)),
         sampler_(std::move(sampler)),
         range_(lanes),
         position_(start),
-        lane_(lanes.first) {
+        lane_(lanes.first),
+        steps_left_(steps_left) {
     const std::int64_t steps = sampler_.steps_per_epoch();
     if (sampler_.samples() != reader_.dataset().size()) {
       throw Error(ExitCode::internal, fmt::format("the sampler has {} samples, the dataset {}",
@@ -48,6 +49,7 @@ class Loader::Producer {
   }
 
   bool fill(Batch& batch, const std::stop_token& stop) {
+    if (steps_left_ <= 0) return false;
     if (!plan_ || plan_->epoch() != position_.epoch) begin_epoch();
     clear_samples(batch);
     batch.epoch = position_.epoch;
@@ -121,6 +123,7 @@ class Loader::Producer {
   void advance() {
     if (++lane_ < range_.last) return;
     lane_ = range_.first;
+    --steps_left_;
     if (++position_.step_in_epoch < sampler_.steps_per_epoch()) return;
     position_ = {position_.epoch + 1, 0};
   }
@@ -130,13 +133,15 @@ class Loader::Producer {
   const LaneRange range_;
   Position position_;
   std::int64_t lane_;
+  std::int64_t steps_left_;
   std::optional<EpochPlan> plan_;
   std::vector<Held> held_;
   std::atomic<std::int64_t> bytes_read_ = 0;
 };
 
-Loader::Loader(Dataset dataset, Sampler sampler, LaneRange lanes, Position start, std::size_t depth)
-    : producer_(std::make_unique<Producer>(std::move(dataset), std::move(sampler), lanes, start)),
+Loader::Loader(Dataset dataset, Sampler sampler, LaneRange lanes, Position start, std::size_t depth,
+               std::int64_t steps)
+    : producer_(std::make_unique<Producer>(std::move(dataset), std::move(sampler), lanes, start, steps)),
       prefetcher_([producer = producer_.get()](
                       Batch& batch, const std::stop_token& stop) { return producer->fill(batch, stop); },
                   depth) {}

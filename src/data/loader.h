@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -24,17 +25,22 @@ struct Position {
   std::int64_t step_in_epoch = 0;  // == steps_per_epoch() means the start of the next epoch
 };
 
-// Hands out the micro-batches of the lanes from a position on, for ever: all lanes of a step in order, then
-// the next step, then the next epoch. It reads a window of a lane at once, and only of its own lanes.
+// Hands out the micro-batches of the lanes from a position on: all lanes of a step in order, then the next
+// step, then the next epoch. It reads a window of a lane at once, and only of its own lanes.
 class Loader {
  public:
+  // Ends after `steps` steps: nothing is read for steps that will not be made.
   // `depth`: micro-batches kept ready. Memory: per lane one window of samples as they lie in the file, and
   // depth + 2 batches. Throws Error(bad_config) where the lanes or the position do not exist.
-  Loader(Dataset dataset, Sampler sampler, LaneRange lanes, Position start, std::size_t depth = 4);
-  ~Loader();  // ends the thread; waits for a read in progress only
+  Loader(Dataset dataset, Sampler sampler, LaneRange lanes, Position start, std::size_t depth = 4,
+         std::int64_t steps = std::numeric_limits<std::int64_t>::max());
+  // Ends the thread; waits for a read in progress only. Not to be called with the HDF5 lock held: that read
+  // may be waiting for it.
+  ~Loader();
 
-  // The next micro-batch, or nothing when none became ready within `limit`. Throws Error(bad_data), naming
-  // file and row, where the data cannot be read, a label is out of range or a sample is not finite.
+  // The next micro-batch, or nothing when none became ready within `limit` or all have been taken. Throws
+  // Error(bad_data), naming file and row, where the data cannot be read, a label is out of range or a sample
+  // is not finite.
   std::optional<Batch> next(std::chrono::milliseconds limit);
   // Gives the buffers of a used batch back; optional, but it saves allocating new ones.
   void recycle(Batch&& batch);

@@ -43,6 +43,13 @@ class Exit {
     comm::MpiSession::abandon(code);
   }
 
+  // Every rank calls this with the same words; rank 0 acts.
+  void agreed(ExitCode code, const std::string& reason) const {
+    if (log_.rank() != 0) return;
+    if (!token_.empty()) write_outcome(run_, token_, {code, 0, reason, "all ranks"});
+    log_.agreed_error(reason);
+  }
+
   bool failed_already() const {
     const auto outcome = token_.empty() ? std::nullopt : read_outcome(run_, token_);
     return outcome && (outcome->code == ExitCode::internal || outcome->code == ExitCode::peer_failed);
@@ -87,18 +94,19 @@ Attempt make_attempt(comm::Communicator& comm, const slurm::Allocation& allocati
 void check_ranks(const Config& config, int ranks) {
   const std::int64_t workers = config.virtual_workers();
   if (ranks <= workers) return;
-  throw Error(ExitCode::bad_config,
-              fmt::format("{} ranks are more than the {} micro-batches of a step (train.global_batch = {} / "
-                          "train.micro_batch = {}): run 1 to {} ranks, or make train.micro_batch {} or less",
-                          ranks, workers, config.train.global_batch, config.train.micro_batch, workers,
-                          std::max<std::int64_t>(1, config.train.global_batch / ranks)));
+  throw AgreedError(
+      ExitCode::bad_config,
+      fmt::format("{} ranks are more than the {} micro-batches of a step (train.global_batch = {} / "
+                  "train.micro_batch = {}): run 1 to {} ranks, or make train.micro_batch {} or less",
+                  ranks, workers, config.train.global_batch, config.train.micro_batch, workers,
+                  std::max<std::int64_t>(1, config.train.global_batch / ranks)));
 }
 
 void check_same_configuration(comm::Communicator& comm, const ResolvedConfig& resolved) {
   const auto all = comm::gather_values(comm, hash64(canonical_text(resolved)));
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] != all[0]) {
-      throw Error(
+      throw AgreedError(
           ExitCode::bad_config,
           fmt::format("rank {} on {} reads another configuration than rank 0 on {}: give all nodes the same "
                       "file",
@@ -125,12 +133,16 @@ void claim(comm::Communicator& comm, RunFolder& folder, const Attempt& attempt, 
   }
 }
 
-// Runs `work`; an error ends the process at once, before anything that `work` built outside itself is
-// destroyed: a destructor could wait for a thread, a thread for a file system.
+// Runs `work`, which gives an exit code. An error of this rank alone ends the process at once, before
+// anything that `work` built outside itself is destroyed: a destructor could wait for a thread, a thread for
+// a file system. One that all ranks have agreed on is told by rank 0, and all end in order with its code.
 template <typename Work>
-auto or_leave(const Exit& exit, Work&& work) {
+int or_leave(const Exit& exit, Work&& work) {
   try {
     return work();
+  } catch (const AgreedError& error) {
+    exit.agreed(error.code(), error.what());
+    return static_cast<int>(error.code());
   } catch (const Error& error) {
     exit.leave(error.code(), error.what());
   } catch (const std::exception& error) {
@@ -149,27 +161,29 @@ int launch(const ResolvedConfig& resolved, const RunOptions& requested) {
   if (allocation.in_job()) exit.set_token(fmt::format("{}.{}", allocation.job_id, allocation.restart_count));
   Watchdog watchdog(resolved.config.limits, allocation.node, allocation.rank_hint);
 
-  const auto mpi = or_leave(exit, [] { return std::make_unique<comm::MpiSession>(); });
-  const auto comm = or_leave(exit, [] { return std::make_unique<comm::MpiCommunicator>(MPI_COMM_WORLD); });
-  RunOptions options = requested;
-  const Attempt attempt = or_leave(exit, [&] {
+  std::unique_ptr<comm::MpiSession> mpi;
+  std::unique_ptr<comm::MpiCommunicator> comm;
+  std::jthread heartbeat;
+  std::unique_ptr<Run> run;
+  return or_leave(exit, [&] {
+    mpi = std::make_unique<comm::MpiSession>();
+    comm = std::make_unique<comm::MpiCommunicator>(MPI_COMM_WORLD);
     check_ranks(resolved.config, comm->size());
     check_same_configuration(*comm, resolved);
-    const Attempt made = make_attempt(*comm, allocation);
-    claim(*comm, folder, made, options, log);
-    return made;
-  });
-  exit.set_token(attempt.token());
-  watchdog.set_run({folder.late_ranks(), attempt.token(), comm->rank(), comm->size(),
-                    [&](ExitCode code, const std::string& reason) { exit.leave(code, reason); },
-                    [&] { return exit.failed_already(); }});
-  std::jthread heartbeat;
-  if (comm->rank() == 0) heartbeat = start_heartbeat(folder);
+    const Attempt attempt = make_attempt(*comm, allocation);
+    RunOptions options = requested;
+    claim(*comm, folder, attempt, options, log);
+    exit.set_token(attempt.token());
+    watchdog.set_run({folder.late_ranks(), attempt.token(), comm->rank(),
+                      comm::gather_texts(*comm, allocation.node),
+                      [&](ExitCode code, const std::string& reason) { exit.leave(code, reason); },
+                      [&] { return exit.failed_already(); }});
+    if (comm->rank() == 0) heartbeat = start_heartbeat(folder);
 
-  Run run({resolved, options, allocation, attempt, folder, *comm, watchdog, log});
-  return or_leave(exit, [&] {
-    run.start();
-    Outcome outcome = run.execute();
+    run = std::make_unique<Run>(
+        Run::Setting{resolved, options, allocation, attempt, folder, *comm, watchdog, log});
+    run->start();
+    Outcome outcome = run->execute();
     watchdog.enter(Phase::finish, outcome.step);
     {
       const Watchdog::Waiting waiting(watchdog);
@@ -178,6 +192,7 @@ int launch(const ResolvedConfig& resolved, const RunOptions& requested) {
     if (comm->rank() == 0) {
       outcome.who = fmt::format("rank 0 on {}", attempt.node);
       write_outcome(folder.path(), attempt.token(), outcome);
+      folder.release(attempt);
       log.info(outcome.code == ExitCode::finished
                    ? fmt::format("finished: {}", outcome.reason)
                    : fmt::format("stopped after step {} ({}); start it again to go on", outcome.step,

@@ -53,7 +53,7 @@ void Run::start() {
   const StepPosition start = position();
   loader_.emplace(*train_data_, std::move(sampler), data::LaneRange{lanes.first, lanes.last},
                   data::Position{start.epoch, start.step_in_epoch},
-                  static_cast<std::size_t>(config_.data.prefetch));
+                  static_cast<std::size_t>(config_.data.prefetch), config_.train.steps - step_);
   reducer_ = comm::make_reducer(
       config_.train.reduction == "exact" ? comm::ReduceMode::exact : comm::ReduceMode::fast, *reducer_comm_,
       virtual_workers);
@@ -119,8 +119,9 @@ void Run::check_environments(const std::optional<std::string>& earlier) {
   const bool exact = config_.train.reduction == "exact";
   const auto complain = [&](const std::string& text) {
     if (exact) {
-      throw Error(ExitCode::bad_config,
-                  fmt::format("train.reduction = exact needs the same environment everywhere: {}", text));
+      throw AgreedError(
+          ExitCode::bad_config,
+          fmt::format("train.reduction = exact needs the same environment everywhere: {}", text));
     }
     if (setting_.comm.rank() == 0) setting_.log.warn(fmt::format("{}: results differ in rounding", text));
   };
@@ -169,6 +170,18 @@ void Run::announce() const {
   }
 }
 
+void Run::announce_bytes() {
+  auto bytes = loader_->bytes_read();
+  setting_.comm.all_reduce_sum(std::span<std::int64_t>(&bytes, 1));
+  const double epochs = static_cast<double>(step_ - resumed_at_) / static_cast<double>(steps_per_epoch_);
+  const auto once = static_cast<double>(train_data_->bytes());
+  if (epochs > 0) {
+    setting_.log.info(fmt::format("read {} of training data: {:.3f} x the {:.2f} epochs of {}",
+                                  human_bytes(static_cast<double>(bytes)),
+                                  static_cast<double>(bytes) / (once * epochs), epochs, human_bytes(once)));
+  }
+}
+
 StepPosition Run::position() const {
   return position_after(step_, origin_, steps_per_epoch_);
 }
@@ -200,6 +213,7 @@ Outcome Run::execute() {
   }
   // All is done and evaluated, or the ranks agreed to stop: either way this very step is what is kept.
   if (saved_step_ != step_ && step_ > 0) save();
+  announce_bytes();
   const bool finished = step_ >= config_.train.steps && !evaluation_due();
   if (finished) {
     return {ExitCode::finished, step_,

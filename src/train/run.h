@@ -41,7 +41,7 @@ class Run {
     const ResolvedConfig& resolved;
     RunOptions options;
     const slurm::Allocation& allocation;
-    const Attempt& attempt;
+    Attempt attempt;
     const RunFolder& folder;
     comm::MpiCommunicator& comm;
     Watchdog& watchdog;
@@ -66,6 +66,7 @@ class Run {
   void check_environments(const std::optional<std::string>& earlier);
   void open_records();
   void announce() const;
+  void announce_bytes();
 
   StepPosition position() const;
   bool evaluation_due() const;

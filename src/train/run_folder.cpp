@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <map>
+#include <thread>
 
 #include "core/clock.h"
 #include "core/files.h"
@@ -23,6 +25,10 @@ namespace {
 
 // An owner outside Slurm, on another host, counts as gone when it has not been heard of for this long.
 constexpr double heartbeat_limit = 60;
+
+// How long a process may outlive the launcher that was waited for, as mpirun's do after a failure.
+constexpr std::chrono::seconds patience{5};
+constexpr std::chrono::milliseconds look_again{50};
 
 std::string to_text(const Attempt& attempt) {
   return fmt::format("job={}\nrestart={}\nnode={}\npid={}\nslurm={}\n", attempt.job, attempt.restart,
@@ -92,12 +98,18 @@ bool RunFolder::claim(const Attempt& attempt, const OwnerAlive& alive) {
                   fmt::format("run folder {} belongs to restart {} of this job; this is restart {}",
                               path_.string(), owner.restart, attempt.restart));
     }
-    if (!requeued) {
+    if (!requeued && text->find("\nended=1\n") == std::string::npos) {
       struct stat status {};
       const double age = ::stat(owner_file().c_str(), &status) == 0
                              ? wall_seconds() - static_cast<double>(status.st_mtime)
                              : heartbeat_limit;
-      if (const std::string reason = alive(owner, age); !reason.empty()) {
+      std::string reason = alive(owner, age);
+      const auto end = std::chrono::steady_clock::now() + patience;
+      while (!reason.empty() && !owner.in_slurm && std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(look_again);
+        reason = alive(owner, age);
+      }
+      if (!reason.empty()) {
         throw Error(
             ExitCode::cannot_create,
             fmt::format("run folder {} is in use by job {} on {} ({}); give this run another run.dir, or "
@@ -119,6 +131,11 @@ void RunFolder::fence(const Attempt& attempt) const {
         fmt::format("run folder {} now belongs to job {} (restart {}, on {}): this attempt leaves it alone",
                     path_.string(), owner.job, owner.restart, owner.node));
   }
+}
+
+void RunFolder::release(const Attempt& attempt) const {
+  const auto text = read_text(owner_file());
+  if (text && same(from_text(*text), attempt)) write_atomically(owner_file(), to_text(attempt) + "ended=1\n");
 }
 
 void RunFolder::heartbeat() const {

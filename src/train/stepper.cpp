@@ -96,7 +96,7 @@ StepReport Stepper::run(std::int64_t steps_done) {
   report.loss = packet_.sum(loss_sum) / static_cast<double>(report.samples);
   report.accuracy = packet_.sum(correct_count) / static_cast<double>(report.samples);
   if (!std::isfinite(report.loss)) {
-    throw Error(
+    throw AgreedError(
         ExitCode::bad_config,
         fmt::format("the loss of step {} is {}: lower optim.lr or set optim.clip_norm; the last checkpoint "
                     "is untouched",
@@ -122,10 +122,10 @@ void Stepper::update(std::int64_t steps_done, StepReport& report) {
   const double mean = 1.0 / static_cast<double>(report.samples);
   report.gradient_norm = learner_.gradient_norm(mean);
   if (!std::isfinite(report.gradient_norm)) {
-    throw Error(ExitCode::bad_config,
-                fmt::format("the gradient of step {} is not finite: lower optim.lr or set "
-                            "optim.clip_norm; the last checkpoint is untouched",
-                            steps_done + 1));
+    throw AgreedError(ExitCode::bad_config,
+                      fmt::format("the gradient of step {} is not finite: lower optim.lr or set "
+                                  "optim.clip_norm; the last checkpoint is untouched",
+                                  steps_done + 1));
   }
   const double clip = optim::clip_coefficient(report.gradient_norm, config_.optim.clip_norm);
   report.learning_rate = optim::learning_rate(schedule_, steps_done, config_.train.steps);

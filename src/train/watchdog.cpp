@@ -22,11 +22,20 @@ namespace lockstep::train {
 
 namespace {
 
-constexpr std::array<const char*, 5> phase_names = {"start-up", "a step", "evaluation", "a checkpoint",
-                                                    "the finish"};
-
-const char* name_of(Phase phase) {
-  return phase_names[static_cast<std::size_t>(phase)];
+std::string describe(Phase phase, std::int64_t step) {
+  switch (phase) {
+    case Phase::start:
+      return "start-up";
+    case Phase::step:
+      return fmt::format("step {}", step);
+    case Phase::eval:
+      return fmt::format("the evaluation after step {}", step);
+    case Phase::checkpoint:
+      return fmt::format("the checkpoint of step {}", step);
+    case Phase::finish:
+      return fmt::format("the end of the run after step {}", step);
+  }
+  return "an unknown phase";
 }
 
 int stack_signal() {
@@ -135,19 +144,19 @@ void Watchdog::publish(const Run& run, const Place& place) const {
 
 std::string Watchdog::late_ranks(const Run& run, const Place& place) const {
   std::vector<std::string> late;
-  for (int rank = 0; rank < run.size; ++rank) {
+  for (std::size_t rank = 0; rank < run.nodes.size(); ++rank) {
     const auto note = read_text(run.folder / fmt::format("{}.{}", run.token, rank));
     const auto parts = split(note.value_or(""), ',');
     if (parts.size() != 4) {
-      late.push_back(fmt::format("rank {} gives no sign of life", rank));
+      late.push_back(fmt::format("rank {} on {} gives no sign of life", rank, run.nodes[rank]));
       continue;
     }
     const bool here =
         parse_int(parts[0]) == static_cast<int>(place.phase) && parse_int(parts[1]) == place.step;
     if (!here || parts[2] == "working") {
       const auto phase = static_cast<Phase>(std::clamp<std::int64_t>(parse_int(parts[0]).value_or(0), 0, 4));
-      late.push_back(
-          fmt::format("rank {} on {} is still in {} {}", rank, parts[3], name_of(phase), parts[1]));
+      late.push_back(fmt::format("rank {} on {} is still in {}", rank, parts[3],
+                                 describe(phase, parse_int(parts[1]).value_or(0))));
     }
   }
   if (late.empty()) return "all ranks wait for each other: look at the network";
@@ -166,7 +175,7 @@ void Watchdog::give_up(const Place& place) {
     if (run_) run = std::make_unique<Run>(*run_);
   }
   const std::string what =
-      fmt::format("no progress in {} {} for {} s", name_of(place.phase), place.step, limit(place.phase));
+      fmt::format("no progress in {} for {} s", describe(place.phase, place.step), limit(place.phase));
   const std::string who = run ? late_ranks(*run, place)
                               : fmt::format("rank {} on {} never came to know its peers", rank_hint_, node_);
   const std::string line = fmt::format("lockstep: error: {}: {}; stack of rank {} on {}:\n", what, who,

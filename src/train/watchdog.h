@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/error.h"
 #include "train/config.h"
@@ -26,7 +27,7 @@ class Watchdog {
     std::filesystem::path folder;  // of the status files, one per late rank
     std::string token;             // of the attempt
     int rank = 0;
-    int size = 1;
+    std::vector<std::string> nodes;  // of each rank
     // Ends the process at once with an outcome: never returns, enters no collective.
     std::function<void(ExitCode, const std::string&)> leave;
     // True when this attempt's outcome is already a failure: then a stop signal means "leave now" (C5).

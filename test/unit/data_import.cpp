@@ -162,17 +162,17 @@ TEST_CASE("a faulty IDX file is named, and no shard is left behind", "[data]") {
     write_gzip(pair.job.images, idx(8, {50000, 3, 4}, pixels(50000)));
     write_gzip(pair.job.labels, idx(8, {50000}, classes_of(50000)));
     std::filesystem::resize_file(pair.job.images, std::filesystem::file_size(pair.job.images) / 2);
-    wanted = "65: cannot read " + images + " after byte ";
+    wanted = "65: cannot read " + images + ": unexpected end of file; get the file again";
   }
   SECTION("gzip cut off in its last bytes") {
     std::filesystem::resize_file(pair.job.images, std::filesystem::file_size(pair.job.images) - 3);
-    wanted = "65: cannot read " + images + " after byte ";
+    wanted = "65: cannot read " + images + ": unexpected end of file; get the file again";
   }
   SECTION("gzip with a flipped byte") {
     std::fstream file(pair.job.images, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(static_cast<std::streamoff>(std::filesystem::file_size(pair.job.images)) - 6);
     file.put('\x55').put('\x55');  // in the checksum at its end
-    wanted = "65: cannot read " + images + " after byte ";
+    wanted = "65: cannot read " + images + ": incorrect data check; get the file again";
   }
   SECTION("plain file cut off") {
     write_plain(pair.job.images, idx(8, {kImages, 3, 4}, pixels(kImages - 1)));

@@ -192,7 +192,9 @@ TEST_CASE("more shards than are kept open", "[data]") {
   const TemporaryFolder folder;
   ShardSpec spec;
   SECTION("contiguous") {}
-  SECTION("chunked") { spec.chunk_rows = 2; }
+  SECTION("chunked") {
+    spec.chunk_rows = 2;
+  }
   test::write_shards(folder.path(), std::vector<std::int64_t>(40, 3), spec);
   check_same_for_any_rank_count(folder, {1, 12, 2, 30});
 }
@@ -263,7 +265,8 @@ TEST_CASE("faults in the data are thrown by next(), with file and row, after the
   }
   SECTION("NaN") {
     spec.x_type = H5T_IEEE_F32LE;
-    text = "65: row 5 of " + (folder / "01.h5").string() + " has a number in x that is not finite (its 0th)";
+    text = "65: row 5 of " + (folder / "01.h5").string() +
+           " has a number in x that is not finite, at index 0 of the sample";
   }
   test::write_shards(folder.path(), {20, 20}, spec);
   if (spec.x_type == H5T_IEEE_F32LE) {
@@ -309,8 +312,9 @@ TEST_CASE("a damaged compressed chunk is named with its rows", "[data]") {
     H5Dwrite_chunk(x.get(), H5P_DEFAULT, 0, offset, junk.size(), junk.data());
   }
   EvalReader reader(dataset, 64, {0});
-  CHECK_THAT(test::error_of([&] { reader.next(kLong); }),
-             Catch::StartsWith("65: cannot read rows 0 to 63 of dataset x of " + (folder / "00.h5").string()));
+  CHECK_THAT(
+      test::error_of([&] { reader.next(kLong); }),
+      Catch::StartsWith("65: cannot read rows 0 to 63 of dataset x of " + (folder / "00.h5").string()));
 }
 
 TEST_CASE("next gives up at its limit, and the destructor does not wait for the queue", "[data]") {
@@ -339,4 +343,18 @@ TEST_CASE("lanes and positions that do not exist are refused", "[data]") {
   CHECK_THAT(make({1, 1}, {0, 0}), Catch::StartsWith("78: lanes"));
   CHECK(make({0, 2}, {0, 6}) == "78: epoch 0 step 6 does not exist: an epoch has 5 steps");
   CHECK(make({0, 2}, {0, 5}) == "no error");
+}
+
+TEST_CASE("a loader reads nothing for steps that will not be made", "[data]") {
+  const TemporaryFolder folder;
+  lockstep::test::write_shards(folder.path(), {40});
+  const Dataset dataset = Dataset::open(folder.path());
+  const SamplerConfig config{1, 8, 4, 64};
+  Loader loader(dataset, Sampler(dataset, config), {0, 2}, {0, 0}, 4, 7);
+  int batches = 0;
+  while (batches < 14) batches += loader.next(std::chrono::milliseconds(100)) ? 1 : 0;
+  CHECK_FALSE(loader.next(std::chrono::milliseconds(100)));
+  CHECK(batches == 14);
+  // Two epochs of five steps: the second one was begun.
+  CHECK(loader.bytes_read() <= 2 * dataset.bytes());
 }

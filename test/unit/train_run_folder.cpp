@@ -32,6 +32,16 @@ TEST_CASE("a live job's folder is refused, naming job and node", "[run-folder]")
   CHECK_NOTHROW(run.fence(slurm_attempt("12", 0)));
 }
 
+TEST_CASE("a folder whose owner said that it is done is free", "[run-folder]") {
+  const TempFolder folder;
+  RunFolder run(folder / "run");
+  run.claim(slurm_attempt("12", 0), gone);
+  run.release(slurm_attempt("12", 0));
+  CHECK_FALSE(run.claim(slurm_attempt("13", 0), alive));
+  run.release(slurm_attempt("12", 0));
+  CHECK_THROWS_AS(run.claim(slurm_attempt("14", 0), alive), Error);
+}
+
 TEST_CASE("a dead job's folder is taken over", "[run-folder]") {
   const TempFolder folder;
   RunFolder run(folder / "run");

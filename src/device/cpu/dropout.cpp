@@ -54,7 +54,7 @@ LOCKSTEP_INLINE void philox_lanes(std::uint64_t key, std::uint32_t first, std::u
 
 LOCKSTEP_VECTOR_CLONES
 void forward_sample(const float* x, std::int64_t count, std::uint64_t key, std::uint32_t counter1,
-                    std::uint32_t counter2, std::uint32_t counter3, std::uint32_t threshold, float scale,
+                    std::uint32_t counter2, std::uint32_t counter3, std::int32_t threshold, float scale,
                     float* y, std::uint8_t* mask) {
   for (std::int64_t start = 0; start < count; start += elements_per_draw) {
     Draw draw;
@@ -67,9 +67,11 @@ void forward_sample(const float* x, std::int64_t count, std::uint64_t key, std::
       const std::int64_t here = std::min(lanes, count - at);
 #pragma omp simd
       for (std::int64_t lane = 0; lane < here; ++lane) {
-        const bool kept = ((word[lane] >> shift) & 0xffffu) >= threshold;
-        y[at + lane] = kept ? x[at + lane] * scale : 0.f;
-        mask[at + lane] = static_cast<std::uint8_t>(kept ? 1 : 0);
+        // Products in place of conditions: no branches.
+        const std::int32_t kept =
+            static_cast<std::int32_t>((word[lane] >> shift) & 0xffffu) >= threshold ? 1 : 0;
+        y[at + lane] = x[at + lane] * (scale * static_cast<float>(kept));
+        mask[at + lane] = static_cast<std::uint8_t>(kept);
       }
     }
   }
@@ -78,21 +80,21 @@ void forward_sample(const float* x, std::int64_t count, std::uint64_t key, std::
 LOCKSTEP_VECTOR_CLONES
 void backward_range(const float* dy, const std::uint8_t* mask, float scale, float* dx, std::int64_t count) {
 #pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) dx[i] = mask[i] != 0 ? dy[i] * scale : 0.f;
+  for (std::int64_t i = 0; i < count; ++i) dx[i] = dy[i] * (scale * static_cast<float>(mask[i]));
 }
 
 // Of 65536 values, how many mean "drop".
-std::uint32_t threshold_of(double probability) {
+std::int32_t threshold_of(double probability) {
   if (!(probability >= 0. && probability < 1.)) {
     throw Error(ExitCode::internal,
                 fmt::format("dropout: the probability is {}, wanted 0 <= p < 1", probability));
   }
-  return static_cast<std::uint32_t>(std::min(std::lround(probability * 65536.), 65535L));
+  return static_cast<std::int32_t>(std::min(std::lround(probability * 65536.), 65535L));
 }
 
 // Exact for the rounded probability, so that the mean stays.
-float scale_of(std::uint32_t threshold) {
-  return 65536.f / static_cast<float>(65536u - threshold);
+float scale_of(std::int32_t threshold) {
+  return 65536.f / static_cast<float>(65536 - threshold);
 }
 
 }  // namespace
@@ -108,7 +110,7 @@ void CpuDevice::dropout_forward(const Tensor& x, const DropoutKey& key,
     throw Error(ExitCode::internal, fmt::format("dropout: {} sample ids for a batch of {}, step {}, layer {}",
                                                 sample_ids.size(), n, key.step, key.layer));
   }
-  const std::uint32_t threshold = threshold_of(key.probability);
+  const std::int32_t threshold = threshold_of(key.probability);
   const std::uint64_t philox_key = PhiloxStream::mix(key.seed, Purpose::dropout);
   const auto step = static_cast<std::uint64_t>(key.step);
   const auto layer = static_cast<std::uint64_t>(key.layer);

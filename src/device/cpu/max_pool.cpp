@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <limits>
 
 #include "core/error.h"
 #include "device/cpu/cpu_device.h"
@@ -28,35 +28,64 @@ Geometry geometry_of(const Shape& image, std::int64_t size, Activation activatio
       image[1], image[2], image[3], size, image[1] / size, image[2] / size, activation == Activation::relu};
 }
 
-// One window, `channels` <= block channels of it; x points at its first pixel.
-LOCKSTEP_INLINE void pool_window(const float* x, const Geometry& g, std::int64_t channels, float* y,
-                                 std::uint8_t* index) {
+// One window of a block of channels; x points at its first pixel. Local copies of what g holds, `&` and `|`
+// in place of `&&` and `||`, loads outside conditions: each keeps the compiler from branching per channel.
+LOCKSTEP_INLINE void pool_block(const float* x, const Geometry& g, float* y, std::uint8_t* index) {
   float best[block];
   std::int32_t winner[block];
+  const float* row = x;
+  const std::int64_t size = g.size;
 #pragma omp simd
-  for (std::int64_t c = 0; c < channels; ++c) {
+  for (std::int64_t c = 0; c < block; ++c) {
     best[c] = x[c];
     winner[c] = 0;
   }
   std::int32_t place = 0;
-  for (std::int64_t i = 0; i < g.size; ++i) {
-    for (std::int64_t j = 0; j < g.size; ++j, ++place) {
-      const float* pixel = x + (i * g.width + j) * g.channels;
+  for (std::int64_t i = 0; i < size; ++i, row += g.width * g.channels) {
+    const float* pixel = row;
+    for (std::int64_t j = 0; j < size; ++j, ++place, pixel += g.channels) {
 #pragma omp simd
-      for (std::int64_t c = 0; c < channels; ++c) {
+      for (std::int64_t c = 0; c < block; ++c) {
+        const float value = pixel[c];
+        const float before = best[c];
+        const std::int32_t winner_before = winner[c];
         // NaN wins, so that it reaches the loss.
-        const bool larger = pixel[c] > best[c] || pixel[c] != pixel[c];
-        winner[c] = larger ? place : winner[c];
-        best[c] = larger ? pixel[c] : best[c];
+        const bool larger = (value > before) | (value != value);
+        winner[c] = larger ? place : winner_before;
+        best[c] = larger ? value : before;
       }
     }
   }
+  // Without ReLU nothing is below the floor.
+  const float floor = g.relu ? 0.f : -std::numeric_limits<float>::infinity();
 #pragma omp simd
-  for (std::int64_t c = 0; c < channels; ++c) {
-    const bool cut = g.relu && best[c] <= 0.f;
-    y[c] = cut ? 0.f : best[c];
-    index[c] = static_cast<std::uint8_t>(cut ? no_winner : winner[c]);
+  for (std::int64_t c = 0; c < block; ++c) {
+    const float value = best[c];
+    const std::int32_t place_of_value = winner[c];
+    const bool cut = value <= floor;
+    y[c] = cut ? floor : value;
+    winner[c] = cut ? no_winner : place_of_value;
   }
+#pragma omp simd
+  for (std::int64_t c = 0; c < block; ++c) index[c] = static_cast<std::uint8_t>(winner[c]);
+}
+
+// The same for one channel: what is left when their number is not a multiple of the block.
+LOCKSTEP_INLINE void pool_channel(const float* x, const Geometry& g, float* y, std::uint8_t* index) {
+  float best = *x;
+  std::int32_t winner = 0;
+  for (std::int64_t i = 0; i < g.size; ++i) {
+    for (std::int64_t j = 0; j < g.size; ++j) {
+      const float pixel = x[(i * g.width + j) * g.channels];
+      if (pixel > best || pixel != pixel) {
+        best = pixel;
+        winner = static_cast<std::int32_t>(i * g.size + j);
+      }
+    }
+  }
+  const bool cut = g.relu && best <= 0.f;
+  *y = cut ? 0.f : best;
+  *index = static_cast<std::uint8_t>(cut ? no_winner : winner);
 }
 
 // Output rows first..last-1, counted over all images.
@@ -70,9 +99,8 @@ void forward_rows(const float* x, const Geometry& g, std::int64_t first, std::in
       const float* window = x + ((image * g.height + top) * g.width + column * g.size) * g.channels;
       const std::int64_t out = (row * g.out_width + column) * g.channels;
       std::int64_t c = 0;
-      for (; c + block <= g.channels; c += block)
-        pool_window(window + c, g, block, y + out + c, index + out + c);
-      if (c < g.channels) pool_window(window + c, g, g.channels - c, y + out + c, index + out + c);
+      for (; c + block <= g.channels; c += block) pool_block(window + c, g, y + out + c, index + out + c);
+      for (; c < g.channels; ++c) pool_channel(window + c, g, y + out + c, index + out + c);
     }
   }
 }
@@ -85,7 +113,8 @@ LOCKSTEP_INLINE void spread_window(const float* dy, const std::uint8_t* index, c
       float* pixel = dx + (i * g.width + j) * g.channels;
 #pragma omp simd
       for (std::int64_t c = 0; c < channels; ++c) {
-        pixel[c] = static_cast<std::int32_t>(index[c]) == place ? dy[c] : 0.f;
+        const float gradient = dy[c];
+        pixel[c] = static_cast<std::int32_t>(index[c]) == place ? gradient : 0.f;
       }
     }
   }

@@ -16,7 +16,10 @@ void forward_range(const float* x, float* y, std::int64_t count) {
 LOCKSTEP_VECTOR_CLONES
 void backward_range(const float* dy, const float* y, float* dx, std::int64_t count) {
 #pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) dx[i] = y[i] > 0.f ? dy[i] : 0.f;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float gradient = dy[i];  // outside the condition: no branch
+    dx[i] = y[i] > 0.f ? gradient : 0.f;
+  }
 }
 
 }  // namespace

@@ -9,13 +9,13 @@ namespace {
 LOCKSTEP_VECTOR_CLONES
 void step_range(const SgdArguments& arguments, const float* gradient, float* value, float* velocity,
                 std::int64_t count) {
-  const auto [learning_rate, gradient_scale, momentum, weight_decay] = arguments;
+  const SgdArguments a = arguments;  // local: the stores below cannot change it
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) {
-    const float g = gradient_scale * gradient[i] + weight_decay * value[i];
-    const float v = momentum * velocity[i] + g;
+    const float g = a.gradient_scale * gradient[i] + a.weight_decay * value[i];
+    const float v = a.momentum * velocity[i] + g;
     velocity[i] = v;
-    value[i] -= learning_rate * v;
+    value[i] -= a.learning_rate * v;
   }
 }
 
