@@ -47,8 +47,8 @@ class RowReader {
  private:
   struct OpenShard;
   OpenShard& opened(const Shard& shard);
-  void read_column(OpenShard& open, const Column& column, std::int64_t row, std::int64_t rows,
-                   std::byte* out, const std::stop_token& stop);
+  void read_column(OpenShard& open, const Column& column, std::int64_t row, std::int64_t rows, std::byte* out,
+                   const std::stop_token& stop);
 
   Dataset dataset_;
   std::list<std::unique_ptr<OpenShard>> open_;  // most recently used first

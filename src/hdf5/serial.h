@@ -22,8 +22,4 @@ File reopen_serial(const std::filesystem::path& path);
 std::optional<double> read_number(const File& file, const std::filesystem::path& path,
                                   const std::string& name);
 
-// Writes one number into a new attribute of the root group; throws Error(cannot_create).
-void write_number(const File& file, const std::string& name, double value);
-void write_integer(const File& file, const std::string& name, std::int64_t value);
-
 }  // namespace lockstep::hdf5
