@@ -215,13 +215,14 @@ Outcome Run::execute() {
   if (saved_step_ != step_ && step_ > 0) save();
   announce_bytes();
   const bool finished = step_ >= config_.train.steps && !evaluation_due();
+  Outcome outcome{ExitCode::requeue, step_, describe(votes_, setting_.comm.size()), ""};
   if (finished) {
-    return {ExitCode::finished, step_,
-            resumed_at_ == step_ ? fmt::format("all {} steps were done before", step_)
-                                 : fmt::format("all {} steps are done", step_),
-            ""};
+    outcome.code = ExitCode::finished;
+    outcome.reason = resumed_at_ == step_ ? fmt::format("all {} steps were done before", step_)
+                                          : fmt::format("all {} steps are done", step_);
   }
-  return {ExitCode::requeue, step_, describe(votes_, setting_.comm.size()), ""};
+  if (records_) records_->event(step_, finished ? "finished" : "stopped", outcome.reason);
+  return outcome;
 }
 
 void Run::take_step() {

@@ -1,0 +1,196 @@
+# shellcheck shell=bash
+# What the cases share. Sourced by ../test, which sets: here, cluster, logs, first_node.
+#
+# A case is a file that tells its number of nodes and defines `run_case`. Its run has no end at first (train.steps is huge),
+# so that whatever the case does to it strikes in time on any machine; once it has struck, `finish_after` sets
+# the end, and an undisturbed run of as many steps must have the same bytes (exact mode).
+# shellcheck disable=SC2034,SC2154 # set there, used here, and the other way round
+
+max_seconds=150 # for one wait
+
+give_up() {
+  printf 'failed: %s\n' "$*"
+  exit 1
+}
+
+# expect WHAT GOT WANTED: notes a difference and goes on; the case fails at its end.
+expect() {
+  [[ $2 == "$3" ]] && return
+  printf 'wrong: %s: got "%s", want "%s"\n' "$1" "$2" "$3"
+  wrong=1
+}
+expect_match() {
+  [[ $2 =~ $3 ]] && return
+  printf 'wrong: %s: got "%s", want something like "%s"\n' "$1" "$2" "$3"
+  wrong=1
+}
+
+await() { poll_for "$max_seconds" "$@" || give_up "not within $max_seconds s: $*"; }
+
+# The first samples of Fashion-MNIST's test split, as IDX files of their own.
+make_data() {
+  local folder=$cluster/data count=400 size=784 packaged
+  packaged=$(dirname "$(dpkg -L dataset-fashion-mnist | grep '/t10k-images-idx3-ubyte\.gz$')")
+  mkdir "$folder"
+  { printf '\0\0\x08\x03\0\0\x01\x90\0\0\0\x1c\0\0\0\x1c' &&
+    zcat "$packaged/t10k-images-idx3-ubyte.gz" | tail -c +17 | head -c $((count * size)); } |
+    gzip -1 >"$folder/images.gz" || true # head ends zcat early
+  { printf '\0\0\x08\x01\0\0\x01\x90' &&
+    zcat "$packaged/t10k-labels-idx1-ubyte.gz" | tail -c +9 | head -c "$count"; } |
+    gzip -1 >"$folder/labels.gz" || true
+  "$cluster/prefix/bin/lockstep" data import idx --images "$folder/images.gz" --labels "$folder/labels.gz" \
+    --classes 10 --shards 3 --out "$folder/train"
+}
+
+# set_config KEY VALUE: in the configuration of the case, in one step: a job may be reading it.
+set_config() {
+  sed "s|^$1 = .*|$1 = $2|" "$work/run.conf" >"$work/.run.conf"
+  mv "$work/.run.conf" "$work/run.conf"
+}
+
+write_config() {
+  cat >"$work/run.conf" <<END
+run.dir = run
+run.log_every = 1000
+data.train = $cluster/data/train
+data.test = $cluster/data/train
+model.name = mlp
+model.hidden = 64
+model.dropout = 0.2
+train.steps = 100000000
+train.global_batch = 32
+train.micro_batch = 8
+train.reduction = exact
+optim.clip_norm = 1
+eval.every = 50
+checkpoint.every = 0
+END
+}
+
+on_cluster() { "$here/run" "$cluster" env -C "$name" "$@"; }
+
+# submit [SBATCH OPTION...]: the batch script that users copy, unmodified. Sets job.
+submit() {
+  job=$(on_cluster sbatch --parsable --partition="low_$name" "$@" \
+    "$cluster/prefix/share/lockstep/sbatch/train.sbatch" run.conf) || give_up "sbatch"
+}
+
+# preempt NODES: a more important job takes so many nodes, until the end. Sets urgent.
+preempt() {
+  urgent=$(on_cluster sbatch --parsable --partition="high_$name" --nodes="$1" --ntasks-per-node=1 \
+    --job-name=urgent --output=/dev/null --wrap='exec sleep infinity') || give_up "sbatch of the urgent job"
+}
+
+steps_done() {
+  local lines
+  lines=$(grep -c '' "$run/metrics.csv" 2>/dev/null) || lines=1
+  printf '%d\n' "$((lines - 1))"
+}
+is_at_step() { (($(steps_done) >= $1)); }
+
+# event NAME N FIELD: a field (1: step, 2: time, 4: detail) of the N-th such event; fails until there is one.
+event() {
+  awk -F, -v name="$1" -v n="$2" -v field="$3" '$3 == name && ++seen == n { print $field; found = 1; exit }
+    END { exit !found }' "$run/events.csv" 2>/dev/null
+}
+has_happened() { event "$1" "$2" 1 >/dev/null; }
+count_events() { grep -c ",$1," "$run/events.csv"; }
+
+# job_field JOB KEY: what Slurm says about a job, as JobState or NodeList.
+job_field() {
+  local text
+  text=" $(scontrol --oneliner show job "$1")" || return
+  text=${text#* "$2"=}
+  printf '%s\n' "${text%% *}"
+}
+# Slurm's log of ends and requeues: asking it costs nothing while many cases wait.
+has_ended() {
+  grep "^JobId=$1 " "$cluster/log/jobcomp.txt" 2>/dev/null | grep -qvE ' JobState=(PENDING|NODE_FAIL) '
+}
+is_requeued() { [[ $(grep -c "^JobId=$1 .* JobState=PENDING " "$cluster/log/jobcomp.txt") -ge $2 ]]; }
+is_cleaned_up() { [[ $(job_field "$job" JobState) != COMPLETING ]]; }
+await_end() { await has_ended "$job" && await is_cleaned_up; }
+
+outcome() { sed -n "s/^$2=//p" "$run/outcome/$job.$1" 2>/dev/null; }
+expect_outcome() { # RESTART CODE STEP REASON
+  expect "code of outcome $1" "$(outcome "$1" code)" "$2"
+  expect "step of outcome $1" "$(outcome "$1" step)" "$3"
+  expect_match "reason of outcome $1" "$(outcome "$1" reason)" "$4"
+}
+
+expect_job() { # STATE RESTARTS EXIT_CODE
+  expect "job state" "$(job_field "$job" JobState)" "$1"
+  expect "restarts" "$(job_field "$job" Restarts)" "$2"
+  expect "exit code" "$(job_field "$job" ExitCode)" "$3"
+}
+
+# await_stop N CAUSE: the N-th stop of the run (from 1), saved at the step that it tells. Sets stopped_step.
+await_stop() {
+  await has_happened stopped "$1"
+  stopped_step=$(event stopped "$1" 1)
+  expect_match "cause of stop $1" "$(event stopped "$1" 4)" "$2"
+  await test -e "$run/outcome/$job.$(($1 - 1))"
+  expect_outcome $(($1 - 1)) 75 "$stopped_step" "$2"
+  [[ $stopped_step -eq 0 ]] || expect_intact "$stopped_step"
+}
+
+checkpoint_of() { printf '%s/checkpoints/step-%08d.h5\n' "$run" "$1"; }
+expect_intact() { lockstep checkpoint verify "$(checkpoint_of "$1")" || wrong=1; }
+
+# finish_after STEPS: the run shall end so many steps after what it has done. Sets steps.
+finish_after() {
+  steps=$(($(steps_done) + $1))
+  set_config train.steps "$steps"
+}
+
+# The end of a run that was disturbed: finished after `steps` steps, each done once, with the very bytes of a
+# run in one process that nobody disturbed.
+expect_finished() { # RESTARTS
+  expect_job COMPLETED "$1" 0:0
+  expect_outcome "$1" 0 "$steps" 'steps are done'
+  expect_undisturbed "$steps"
+  cmp "$run/eval.csv" "$work/undisturbed/eval.csv" || wrong=1
+}
+# A run that was stopped has not made the evaluation that is due after its last step.
+expect_undisturbed() { # STEPS
+  local file lines=$((($1 - 1) / 50 + 1))
+  expect "rows in metrics.csv" "$(steps_done)" "$1"
+  awk -F, 'NR > 1 && $1 != NR - 1 { exit 1 }' "$run/metrics.csv" || {
+    echo "wrong: metrics.csv does not hold each step once" && wrong=1
+  }
+  set_config train.steps "$1"
+  on_cluster lockstep train run.conf --run.dir=undisturbed >"$work/undisturbed.out" 2>&1 ||
+    give_up "the undisturbed run: $(tail -n 3 "$work/undisturbed.out")"
+  cmp "$run/metrics.csv" "$work/undisturbed/metrics.csv" || wrong=1
+  cmp <(head -n "$lines" "$run/eval.csv") <(head -n "$lines" "$work/undisturbed/eval.csv") || wrong=1
+  for file in model optimizer; do
+    h5diff "$(checkpoint_of "$1")" "$work/undisturbed/checkpoints/$(basename "$(checkpoint_of "$1")")" "/$file" || {
+      echo "wrong: the last checkpoint's /$file differs" && wrong=1
+    }
+  done
+}
+
+# Runs the case `name` in a subshell of its own; fails where anything was wrong.
+run_one() {
+  name=$1 work=$cluster/work/$1 wrong=0 job=''
+  run=$work/run
+  install -d -o "$LOCKSTEP_CLUSTER_USER" "$work"
+  write_config
+  # shellcheck source=/dev/null
+  source "$here/cases/$name.sh"
+  trap tell_of_failure EXIT
+  run_case
+  ((wrong == 0))
+}
+
+tell_of_failure() {
+  local code=$?
+  ((code != 0 || wrong != 0)) || return 0
+  echo "--- the job's output, its end:"
+  tail -n 25 "$work"/lockstep-*.out
+  echo "--- events.csv:"
+  cat "$run/events.csv" || true
+  echo "--- jobcomp.txt:"
+  grep "^JobId=$job " "$cluster/log/jobcomp.txt" | cut -c1-120 || true
+  exit 1
+}

@@ -1,0 +1,16 @@
+# shellcheck shell=bash
+# The run sees the end of its time coming, saves and leaves before Slurm has to end it.
+# nodes: 1
+# shellcheck disable=SC2154
+
+run_case() {
+  local end
+  submit --nodes=1 --time=1
+  await is_at_step 20
+  end=$(date -d "$(job_field "$job" EndTime)" +%s)
+  await_stop 1 '^the time limit is near$'
+  expect "stopped before the end" "$(awk -v a="$(event stopped 1 2)" -v b="$end" 'BEGIN { print (a < b) }')" 1
+  finish_after 60
+  await_end
+  expect_finished 1
+}
