@@ -129,8 +129,7 @@ clean:  ## remove what was built
 
 # ---- Building ---------------------------------------------------------------------------------------------
 libraries:
-	@$(if $(HDF5_MPI_LIBS),:,echo 'not found by $(PKG_CONFIG): one of $(LIBRARIES); try `make packages`, \
-	  and see `make info`' >&2; exit 1)
+	@$(if $(HDF5_MPI_LIBS),:,echo '$(PKG_CONFIG) lacks one of $(LIBRARIES): see `make info`, or `make packages`' >&2; false)
 
 $(BUILD)/lockstep: $(BUILD)/src/cli/main.o $(BUILD)/liblockstep.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)

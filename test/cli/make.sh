@@ -17,7 +17,7 @@ done
 check "info finds all that the tests need" grep -qx 'nothing is missing' <<<"$info"
 check "info names the remedy for what is missing" says 'apt-get install libhdf5-openmpi-dev' \
   run_make info PKG_CONFIG=absent-pkg-config
-check "a build without its libraries says so" says 'make packages' \
+check "a build without its libraries says so" says 'lacks one of' \
   run_make libraries PKG_CONFIG=absent-pkg-config
 check "and fails" fails run_make libraries PKG_CONFIG=absent-pkg-config
 check "packages: nothing to do is silent" test -z "$(tools/packages bash coreutils)"
