@@ -89,7 +89,7 @@ class Saver {
     for (const TensorView& view : views) tensors_.push_back({view.name, view.shape});
   }
 
-  SaveReport run(State state) {
+  SaveReport run(const State& state) {
     agree_on_arguments(state);
     temporary_ = folder_ / temporary_name(state_.step, options_.attempt);
     report_.path = folder_ / file_name(state_.step);

@@ -13,7 +13,9 @@ namespace lockstep::comm {
 namespace {
 
 // Under Slurm the node's name there: that is the name that its users know.
-std::string host_name() { return slurm::read_allocation(slurm::process_environment()).node; }
+std::string host_name() {
+  return slurm::read_allocation(slurm::process_environment()).node;
+}
 
 }  // namespace
 

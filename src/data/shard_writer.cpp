@@ -64,7 +64,7 @@ std::vector<std::int64_t> even_rows(std::int64_t samples, std::int64_t shards) {
   return rows;
 }
 
-ShardWriter::ShardWriter(fs::path folder, std::vector<std::int64_t> rows,
+ShardWriter::ShardWriter(const fs::path& folder, std::vector<std::int64_t> rows,
                          std::vector<std::int64_t> sample_shape)
     : folder_(without_slash(folder)), rows_(std::move(rows)), shape_(std::move(sample_shape)) {
   std::error_code error;
