@@ -143,24 +143,25 @@ void Watchdog::publish(const Run& run, const Place& place) const {
 }
 
 std::string Watchdog::late_ranks(const Run& run, const Place& place) const {
-  std::vector<std::string> late;
+  std::vector<std::string> silent;
+  std::vector<std::string> busy;
   for (std::size_t rank = 0; rank < run.nodes.size(); ++rank) {
     const auto note = read_text(run.folder / fmt::format("{}.{}", run.token, rank));
     const auto parts = split(note.value_or(""), ',');
     if (parts.size() != 4) {
-      late.push_back(fmt::format("rank {} on {} gives no sign of life", rank, run.nodes[rank]));
+      silent.push_back(fmt::format("rank {} on {} gives no sign of life", rank, run.nodes[rank]));
       continue;
     }
-    const bool here =
-        parse_int(parts[0]) == static_cast<int>(place.phase) && parse_int(parts[1]) == place.step;
-    if (!here || parts[2] == "working") {
-      const auto phase = static_cast<Phase>(std::clamp<std::int64_t>(parse_int(parts[0]).value_or(0), 0, 4));
-      late.push_back(fmt::format("rank {} on {} is still in {}", rank, parts[3],
-                                 describe(phase, parse_int(parts[1]).value_or(0))));
+    const auto phase = static_cast<Phase>(std::clamp<std::int64_t>(parse_int(parts[0]).value_or(0), 0, 4));
+    const std::int64_t step = parse_int(parts[1]).value_or(0);
+    if (phase != place.phase || step != place.step || parts[2] == "working") {
+      busy.push_back(fmt::format("rank {} on {} is still in {}", rank, parts[3], describe(phase, step)));
     }
   }
-  if (late.empty()) return "all ranks wait for each other: look at the network";
-  return fmt::format("{}", fmt::join(late, "; "));
+  // Beside ranks that are gone or frozen, those that wait for them inside a library only look busy.
+  if (!silent.empty()) return fmt::format("{}", fmt::join(silent, "; "));
+  if (!busy.empty()) return fmt::format("{}", fmt::join(busy, "; "));
+  return "all ranks wait for each other: look at the network";
 }
 
 void Watchdog::give_up(const Place& place) {
