@@ -52,7 +52,7 @@ check "an unknown key on the command line" complains 64 'did you mean train.step
   "$lockstep" train good.conf --train.step=5
 check "a bad value on the command line" complains 78 'command line: train.steps = many' \
   "$lockstep" train good.conf --train.steps=many
-check "a stray word on the command line" complains 64 'unexpected word' "$lockstep" train good.conf train.steps=5
+check "a stray word on the command line" complains 64 'lockstep train' "$lockstep" train good.conf train.steps=5
 
 check "--print tells one value" test "$("$lockstep" train good.conf --print=train.steps)" = 7
 check "the command line beats the file" says 9 "$lockstep" train good.conf --train.steps=9 --print=train.steps
