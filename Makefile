@@ -12,7 +12,7 @@ UBSAN      ?= 0
 JOBS       ?= $(shell nproc 2>/dev/null || echo 2)
 SUITES     ?=
 
-# Debian packages that the build, the demo and the tests need: tools/packages installs what is missing.
+# Debian packages that the build, the demo and the tests need: test/setup/packages installs what is missing.
 PACKAGES := g++ pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libboost-program-options-dev \
             libdnnl-dev libfmt-dev libxxhash-dev zlib1g-dev catch2 \
             slurmctld slurmd slurm-client munge libpmix2 gnuplot-nox procps util-linux dataset-fashion-mnist
@@ -82,13 +82,13 @@ help:  ## list the targets
 
 info:  ## tell compiler, flags, and which libraries and programs are found
 	@CXX='$(CXX)' PKG_CONFIG='$(PKG_CONFIG)' FLAGS='$(CPPFLAGS) $(ALL_CXXFLAGS)' LIBS='$(LDLIBS)' \
-	  tools/info $(wildcard config.mk)
+	  test/setup/info $(wildcard config.mk)
 
 packages:  ## install what is missing of Debian's packages (as root), or say what is missing
-	@tools/packages $(PACKAGES)
+	@test/setup/packages $(PACKAGES)
 
 lint-packages:
-	@tools/packages $(PACKAGES) $(LINT_PACKAGES)
+	@test/setup/packages $(PACKAGES) $(LINT_PACKAGES)
 
 test: packages  ## install what is missing, build, run all tests
 	$(AGAIN) programs stage

@@ -20,7 +20,7 @@ check "info names the remedy for what is missing" says 'apt-get install libhdf5-
 check "a build without its libraries says so" says 'lacks one of' \
   run_make libraries PKG_CONFIG=absent-pkg-config
 check "and fails" fails run_make libraries PKG_CONFIG=absent-pkg-config
-check "packages: nothing to do is silent" test -z "$(tools/packages bash coreutils)"
+check "packages: nothing to do is silent" test -z "$(test/setup/packages bash coreutils)"
 
 # A file of somebody else's in the same folders must survive.
 mkdir -p "$scratch/dest/opt/share/lockstep/sbatch"
