@@ -1,11 +1,14 @@
 // A library for LD_PRELOAD that lets a named call fail at a chosen moment, to test what must survive it.
 //
 //   LOCKSTEP_FAULT=FUNCTION:COUNT:RANK:ACTION
-//     FUNCTION  H5Dwrite, H5Fflush, H5Fclose, pwrite, pwritev, fsync, rename
+//     FUNCTION  H5Dwrite, H5Fflush, H5Fclose, pwrite, pwritev, fsync, rename, MPI_Allreduce
 //     COUNT     the first call struck, counted from 1 in each process
 //     RANK      the rank struck, or "all" (PMIX_RANK, SLURM_PROCID or OMPI_COMM_WORLD_RANK; 0 without them)
 //     ACTION    kill   SIGKILL to the process itself, before the call
 //               stall  never returns
+//               term   SIGTERM to the process itself at this one call, which is then made: a stop request at
+//               a
+//                      chosen place
 //               fail   POSIX calls return -1 with ENOSPC without being made, from this call on; HDF5 calls
 //               are
 //                      made, because the peers are in them too, and then report failure
@@ -19,6 +22,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <hdf5.h>
+#include <mpi.h>
 #include <signal.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -86,6 +90,10 @@ bool strikes(std::string_view function, std::atomic<long>& calls) {
   if (call < fault.count) return false;
   if (call == fault.count) mark();
   if (fault.action == "kill") ::kill(::getpid(), SIGKILL);
+  if (fault.action == "term") {
+    if (call == fault.count) ::kill(::getpid(), SIGTERM);
+    return false;
+  }
   while (fault.action == "stall") ::pause();
   errno = fault.action == "eio" ? EIO : ENOSPC;
   return true;
@@ -108,7 +116,7 @@ F* next(const char* name) {
 }
 
 std::atomic<long> write_calls, flush_calls, close_calls, pwrite_calls, pwritev_calls, fsync_calls,
-    rename_calls;
+    rename_calls, allreduce_calls;
 
 }  // namespace
 
@@ -148,6 +156,12 @@ ssize_t pwritev(int fd, const iovec* parts, int count, off_t offset) {
 
 ssize_t pwritev64(int fd, const iovec* parts, int count, off64_t offset) {
   return pwritev(fd, parts, count, offset);
+}
+
+int MPI_Allreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  // Only a signal can be sent here: a collective that is not made would be an error of ours.
+  (void)strikes("MPI_Allreduce", allreduce_calls);
+  return next<decltype(MPI_Allreduce)>("MPI_Allreduce")(send, receive, count, type, op, comm);
 }
 
 int fsync(int fd) {

@@ -23,15 +23,14 @@ idx() {
   rm "$out.images" "$out.labels"
 }
 
-# ranks N ARGS...: trains on N ranks, as one plain process for N = 0.
+# ranks N ARGS...: trains on N ranks, as one plain process for N = 0; with the library that makes calls fail where
+# `preloaded` is set.
 ranks() {
-  local count=$1
+  local count=$1 command=("$lockstep")
   shift
-  if ((count == 0)); then
-    "$lockstep" train "$@"
-  else
-    mpirun --oversubscribe -n "$count" "$lockstep" train "$@"
-  fi
+  [[ -z ${preloaded:-} ]] || command=(env LD_PRELOAD="$fault" "$lockstep")
+  ((count == 0)) || command=(mpirun --oversubscribe -n "$count" "${command[@]}")
+  "${command[@]}" train "$@"
 }
 
 # exits CODE COMMAND...: the command ends with exactly this code.
