@@ -69,7 +69,7 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 # ---- Targets ----------------------------------------------------------------------------------------------
 .DEFAULT_GOAL := all
-.PHONY: all help info packages lint-packages libraries programs stage test demo lint tidy sanitize
+.PHONY: all help info packages lint-packages libraries programs stage test demo bench lint tidy sanitize
 .PHONY: install uninstall clean
 .DELETE_ON_ERROR:
 
@@ -97,6 +97,10 @@ test: packages  ## install what is missing, build, run all tests
 demo: packages  ## install what is missing, build, show a preempted run on a Slurm cluster on this machine
 	$(AGAIN) stage
 	@test/demo/run $(BUILD)/stage
+
+bench: packages  ## train the demo's network in Lockstep and in PyTorch DDP by turns; needs TORCH_PYTHON=
+	$(AGAIN) $(BUILD)/lockstep
+	@BUILD=$(BUILD) test/bench/run
 
 lint: lint-packages  ## formatting, clang-tidy, shellcheck, direction of dependencies
 	$(AGAIN) lint-checks
