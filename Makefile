@@ -9,11 +9,13 @@ DESTDIR    ?=
 V          ?= 0
 ASAN       ?= 0
 UBSAN      ?= 0
+JOBS       ?= $(shell nproc 2>/dev/null || echo 2)
+SUITES     ?=
 
-# Debian packages that the build, the demo and the tests need; `make packages` installs what is missing.
+# Debian packages that the build, the demo and the tests need: tools/packages installs what is missing.
 PACKAGES := g++ pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libboost-program-options-dev \
             libdnnl-dev libfmt-dev libxxhash-dev zlib1g-dev catch2 \
-            slurmctld slurmd slurm-client munge libpmix2 gnuplot-nox procps dataset-fashion-mnist
+            slurmctld slurmd slurm-client munge libpmix2 gnuplot-nox procps util-linux dataset-fashion-mnist
 LINT_PACKAGES := clang clang-format clang-tidy shellcheck
 
 # ---- What is built how ------------------------------------------------------------------------------------
@@ -25,6 +27,7 @@ BUILD := build$(if $(SANITIZERS),/sanitize-$(subst $(space),-,$(SANITIZERS)))
 
 VERSION := 0.1.0
 GIT     := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+VERSION_FLAGS := -DLOCKSTEP_VERSION='"$(VERSION)"' -DLOCKSTEP_GIT='"$(GIT)"'
 
 LIBRARIES  := hdf5-openmpi fmt libxxhash zlib
 WARNINGS   := -Wall -Wextra -Wpedantic -Werror
@@ -44,8 +47,16 @@ LIB_OBJECTS  := $(LIB_SOURCES:%.cpp=$(BUILD)/%.o)
 UNIT_OBJECTS := $(patsubst %.cpp,$(BUILD)/%.o,$(sort $(wildcard test/unit/*.cpp)))
 MPI_OBJECTS  := $(patsubst %.cpp,$(BUILD)/%.o,$(sort $(wildcard test/mpi/*.cpp)))
 FAULT        := $(BUILD)/test/libfault.so
+TEST_PROGRAMS := $(addprefix $(BUILD)/test/,unit/tests mpi/tests training/make_shards libfault.so)
 DEPENDENCIES := $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d) \
                 $(BUILD)/test/training/make_shards.d
+
+# What `make install` copies beside the program, each at the same path below its folder.
+SHARED := $(wildcard sbatch/* datasets/*/*)
+DOCS   := $(wildcard LICENSE *.md docs/*)
+BINDIR   = $(DESTDIR)$(PREFIX)/bin
+SHAREDIR = $(DESTDIR)$(PREFIX)/share/lockstep
+DOCDIR   = $(DESTDIR)$(PREFIX)/share/doc/lockstep
 
 ifeq ($(V),0)
 quiet = @printf '%-5s %s\n' '$(1)' '$(2)';
@@ -53,15 +64,72 @@ else
 quiet =
 endif
 
+# Packages that have just been installed are seen by a second make only: this one has asked pkg-config already.
+AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+
 # ---- Targets ----------------------------------------------------------------------------------------------
 .DEFAULT_GOAL := all
-.PHONY: all help info clean install uninstall packages
+.PHONY: all help info packages lint-packages libraries programs stage test demo lint tidy sanitize
+.PHONY: install uninstall clean
+.DELETE_ON_ERROR:
 
 all: $(BUILD)/lockstep  ## build the program (the default)
 
 help:  ## list the targets
-	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "  variables: PREFIX DESTDIR CXX CXXFLAGS V=1 ASAN=1 UBSAN=1 (or in config.mk)"
+	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@echo "  variables: PREFIX DESTDIR CXX CXXFLAGS BUILD JOBS V=1 ASAN=1 UBSAN=1 (or in config.mk);"
+	@echo "             make test SUITES=\"unit mpi\" runs only these"
+
+info:  ## tell compiler, flags, and which libraries and programs are found
+	@CXX='$(CXX)' PKG_CONFIG='$(PKG_CONFIG)' FLAGS='$(CPPFLAGS) $(ALL_CXXFLAGS)' LIBS='$(LDLIBS)' \
+	  tools/info $(wildcard config.mk)
+
+packages:  ## install what is missing of Debian's packages (as root), or say what is missing
+	@tools/packages $(PACKAGES)
+
+lint-packages:
+	@tools/packages $(PACKAGES) $(LINT_PACKAGES)
+
+test: packages  ## install what is missing, build, run all tests
+	$(AGAIN) programs stage
+	@BUILD=$(BUILD) test/run $(SUITES)
+
+demo: packages  ## install what is missing, build, show a preempted run on a Slurm cluster on this machine
+	$(AGAIN) stage
+	@test/demo/run $(BUILD)/stage
+
+lint: lint-packages  ## formatting, clang-tidy, shellcheck, direction of dependencies
+	$(AGAIN) lint-checks
+
+sanitize: packages  ## build with ASan and UBSan, run the unit and MPI tests
+	$(AGAIN) ASAN=1 UBSAN=1 test SUITES="$(or $(SUITES),unit mpi)"
+
+programs: $(BUILD)/lockstep $(TEST_PROGRAMS)
+
+# What jobs on the test cluster and in the demo run: an installed tree, as a site would have it.
+stage: $(BUILD)/lockstep
+	@rm -rf $(BUILD)/stage
+	@$(MAKE) --no-print-directory install PREFIX=$(abspath $(BUILD)/stage) DESTDIR= >/dev/null
+
+install: $(BUILD)/lockstep  ## copy program, batch scripts, dataset recipes and docs below $(DESTDIR)$(PREFIX)
+	install -D -m 755 $(BUILD)/lockstep $(BINDIR)/lockstep
+	@set -e; copy() { install -D -m $$(test -x $$1 && echo 755 || echo 644) $$1 $$2/$$1; }; \
+	for file in $(SHARED); do copy $$file $(SHAREDIR); done; \
+	for file in $(DOCS); do copy $$file $(DOCDIR); done
+	@echo 'installed: $(BINDIR)/lockstep, $(SHAREDIR), $(DOCDIR)'
+
+uninstall:  ## remove what install has copied, and nothing else
+	rm -f $(BINDIR)/lockstep
+	@rm -f $(SHARED:%=$(SHAREDIR)/%) $(DOCS:%=$(DOCDIR)/%)
+	@for folder in $(SHAREDIR) $(DOCDIR); do \
+	  [ ! -d $$folder ] || find $$folder -depth -type d -empty -delete; done
+
+clean:  ## remove what was built
+	rm -rf build
+
+# ---- Building ---------------------------------------------------------------------------------------------
+libraries:
+	@$(if $(HDF5_MPI_LIBS),:,echo '$(PKG_CONFIG) lacks one of $(LIBRARIES): see `make info`, or `make packages`' >&2; false)
 
 $(BUILD)/lockstep: $(BUILD)/src/cli/main.o $(BUILD)/liblockstep.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
@@ -69,7 +137,7 @@ $(BUILD)/lockstep: $(BUILD)/src/cli/main.o $(BUILD)/liblockstep.a
 $(BUILD)/liblockstep.a: $(LIB_OBJECTS)
 	$(call quiet,AR,$@)rm -f $@ && ar rcs $@ $^
 
-$(BUILD)/%.o: %.cpp
+$(BUILD)/%.o: %.cpp | libraries
 	@mkdir -p $(@D)
 	$(call quiet,CXX,$<)$(CXX) $(CPPFLAGS) $(ALL_CXXFLAGS) -MMD -MP -c -o $@ $<
 
@@ -79,23 +147,36 @@ $(BUILD)/test/unit/tests: $(UNIT_OBJECTS) $(BUILD)/liblockstep.a
 $(BUILD)/test/mpi/tests: $(MPI_OBJECTS) $(BUILD)/liblockstep.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
-# The version is compiled into one file; it is built again when git's description changes.
-$(BUILD)/src/cli/version.o: CPPFLAGS += -DLOCKSTEP_VERSION='"$(VERSION)"' -DLOCKSTEP_GIT='"$(GIT)"'
-$(BUILD)/src/cli/version.o: $(BUILD)/git-$(subst /,-,$(GIT))
-$(BUILD)/git-$(subst /,-,$(GIT)):
-	@mkdir -p $(@D) && rm -f $(BUILD)/git-* && touch $@
-
 $(BUILD)/test/training/make_shards: $(BUILD)/test/training/make_shards.o $(BUILD)/liblockstep.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # Preloaded into a process, it lets a chosen call of a chosen rank fail (test/fault/fault.cpp).
-$(FAULT): test/fault/fault.cpp
+$(FAULT): test/fault/fault.cpp | libraries
 	@mkdir -p $(@D)
-	$(call quiet,LINK,$@)$(CXX) $(CPPFLAGS) $(ALL_CXXFLAGS) -fPIC -shared -MMD -MP -o $@ $< -ldl
-
-clean:  ## remove what was built
-	rm -rf build
+	$(call quiet,LINK,$@)$(CXX) $(CPPFLAGS) $(filter-out $(SANITIZE),$(ALL_CXXFLAGS)) -fPIC -shared -MMD -MP -o $@ $< -ldl
 
 $(BUILD)/src/device/cpu/parallel.o: ALL_CXXFLAGS += $(OPENMP)
 
--include $(DEPENDENCIES)
+# The version is compiled into one file; it is built again when git's description changes.
+$(BUILD)/src/cli/version.o: CPPFLAGS += $(VERSION_FLAGS)
+$(BUILD)/src/cli/version.o: $(BUILD)/git-$(subst /,-,$(GIT))
+$(BUILD)/git-$(subst /,-,$(GIT)):
+	@mkdir -p $(@D) && rm -f $(BUILD)/git-* && touch $@
+
+# ---- Linting ----------------------------------------------------------------------------------------------
+TIDIED := $(SOURCES:%.cpp=$(BUILD)/lint/%.tidy)
+
+.PHONY: lint-checks
+lint-checks:
+	@test/lint/run $(MAKE) --no-print-directory --keep-going tidy
+
+tidy: $(TIDIED)
+
+# A file is looked at again only when it, a header of it, or the set of checks has changed.
+$(BUILD)/lint/%.tidy: %.cpp .clang-tidy | libraries
+	@mkdir -p $(@D)
+	$(call quiet,TIDY,$<)clang-tidy --quiet $< -- $(CPPFLAGS) $(VERSION_FLAGS) -std=c++20 -Wall -Wextra 2>$@.log \
+	  || { cat $@.log; exit 1; }
+	@$(CXX) $(CPPFLAGS) -std=c++20 -MM -MP -MT $@ -MF $@.d $< && touch $@
+
+-include $(DEPENDENCIES) $(TIDIED:=.d)

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "hdf5/handle.h"
+#include "checkpoint/layout.h"
+#include "hdf5/serial.h"
 
 namespace lockstep::checkpoint {
 
@@ -12,14 +13,6 @@ using hdf5::check;
 using hdf5::own;
 
 constexpr ExitCode failure = ExitCode::bad_data;
-
-hdf5::File open_serial(const std::filesystem::path& path) {
-  const auto access = own<hdf5::PropertyList>(H5Pcreate(H5P_FILE_ACCESS), failure, "create a property list");
-  // Reading needs no lock, and many shared file systems have none.
-  check(H5Pset_file_locking(access.get(), false, true), failure, "switch file locking off");
-  return own<hdf5::File>(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), failure,
-                         "open " + path.string());
-}
 
 // A fixed-length text without its padding.
 std::string unpadded(const char* begin, std::size_t length) {
@@ -124,7 +117,7 @@ TensorInfo read_tensor_info(const hdf5::File& file, const std::string& name) {
 
 Contents read_contents(const std::filesystem::path& path) {
   const auto guard = hdf5::lock();
-  const auto file = open_serial(path);
+  const auto file = hdf5::open_serial(path);
   const auto meta =
       own<hdf5::Group>(H5Gopen2(file.get(), meta_group, H5P_DEFAULT), failure, "open group /meta");
   Contents contents;

@@ -8,11 +8,6 @@
 
 namespace lockstep::checkpoint {
 
-// Names inside the file.
-inline constexpr const char* meta_group = "/meta";
-inline constexpr const char* slab_table = "/meta/slabs";
-inline constexpr const char* tensor_list = "/meta/tensors";
-
 struct Contents {
   State state;
   std::vector<TensorInfo> tensors;

@@ -26,16 +26,22 @@ std::optional<std::int64_t> step_of(std::string_view name) {
   return parse_int(name);
 }
 
-// The attempt in ".step-00001200.h5.tmp.<job>.<restart>".
-std::optional<Attempt> attempt_of(const std::string& name) {
+struct Temporary {
+  std::int64_t step;
+  Attempt owner;
+};
+
+// What ".step-00001200.h5.tmp.<job>.<restart>" says.
+std::optional<Temporary> parse_temporary(const std::string& name) {
   const auto mark = name.find(temporary_mark);
-  if (!name.starts_with("." + std::string(prefix)) || mark == std::string::npos) return std::nullopt;
+  if (!name.starts_with('.') || mark == std::string::npos) return std::nullopt;
+  const auto step = step_of(name.substr(1, mark + suffix.size() - 1));
   const std::string token = name.substr(mark + temporary_mark.size());
   const auto dot = token.rfind('.');
   if (dot == std::string::npos) return std::nullopt;
   const auto restart = parse_int(std::string_view(token).substr(dot + 1));
-  if (!restart) return std::nullopt;
-  return Attempt{token.substr(0, dot), *restart};
+  if (!step || !restart) return std::nullopt;
+  return Temporary{*step, {token.substr(0, dot), *restart}};
 }
 
 std::vector<fs::path> files_in(const fs::path& folder) {
@@ -88,6 +94,18 @@ std::vector<Entry> list(const fs::path& folder) {
   return entries;
 }
 
+std::vector<std::string> unfinished(const fs::path& folder) {
+  std::vector<std::string> texts;
+  for (const fs::path& path : files_in(folder)) {
+    if (const auto temporary = parse_temporary(path.filename().string())) {
+      texts.push_back(fmt::format("checkpoint of step {} was never completed by job {}, restart {} ({})",
+                                  temporary->step, temporary->owner.job, temporary->owner.restart,
+                                  path.string()));
+    }
+  }
+  return texts;
+}
+
 Retired retire(const fs::path& folder, std::int64_t keep, std::int64_t just_saved, const Fence& fence) {
   if (keep < 1) {
     throw Error(ExitCode::bad_config, fmt::format("checkpoints to keep: {}; at least 1 is needed", keep));
@@ -112,8 +130,9 @@ std::vector<fs::path> remove_stale_temporaries(const fs::path& folder, const Att
                                                const Fence& fence) {
   std::vector<fs::path> removed;
   for (const fs::path& path : files_in(folder)) {
-    const auto owner = attempt_of(path.filename().string());
-    if (!owner || (owner->job == attempt.job && owner->restart > attempt.restart)) continue;
+    const auto temporary = parse_temporary(path.filename().string());
+    if (!temporary) continue;
+    if (temporary->owner.job == attempt.job && temporary->owner.restart > attempt.restart) continue;
     remove_file(path, fence);
     removed.push_back(path);
   }

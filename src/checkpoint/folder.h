@@ -33,6 +33,10 @@ std::string temporary_name(std::int64_t step, const Attempt& attempt);
 // folder that does not exist.
 std::vector<Entry> list(const std::filesystem::path& folder);
 
+// "checkpoint of step 1200 was never completed by job 17, restart 2 (.step-...)" for each temporary file: why
+// a run resumes from an older step than its log may have promised.
+std::vector<std::string> unfinished(const std::filesystem::path& folder);
+
 struct Retired {
   std::vector<std::filesystem::path> removed;  // old checkpoints
   std::vector<std::filesystem::path> damaged;  // found on the way: kept, and not counted

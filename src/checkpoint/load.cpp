@@ -131,7 +131,9 @@ std::optional<Loaded> open_newest(comm::Communicator& comm, const std::filesyste
   };
   std::vector<Entry> candidates;
   comm::agree(comm, "list checkpoints", [&] {
-    if (root) candidates = list(folder);
+    if (!root) return;
+    candidates = list(folder);
+    for (const std::string& text : unfinished(folder)) warn(text);
   });
   auto next = candidates.begin();
   for (;;) {

@@ -13,7 +13,7 @@
 #include <optional>
 #include <set>
 
-#include "checkpoint/contents.h"
+#include "checkpoint/layout.h"
 #include "checkpoint/seal.h"
 #include "comm/agreement.h"
 #include "core/error.h"
@@ -26,9 +26,6 @@ namespace lockstep::checkpoint {
 
 namespace {
 
-// Longer texts become datasets: HDF5 limits attributes to 64 KiB, object headers like them small.
-constexpr std::size_t longest_attribute = 1024;
-
 class Stopwatch {
  public:
   // Seconds since the last call.
@@ -40,20 +37,6 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
-
-hdf5::Datatype slab_record_type() {
-  const auto guard = hdf5::lock();
-  auto type = hdf5::own<hdf5::Datatype>(H5Tcreate(H5T_COMPOUND, sizeof(SlabRecord)), ExitCode::cannot_create,
-                                        "create the slab table's type");
-  H5Tinsert(type.get(), "tensor", offsetof(SlabRecord, tensor), H5T_STD_I64LE);
-  H5Tinsert(type.get(), "first_row", offsetof(SlabRecord, first_row), H5T_STD_I64LE);
-  H5Tinsert(type.get(), "rows", offsetof(SlabRecord, rows), H5T_STD_I64LE);
-  H5Tinsert(type.get(), "writer", offsetof(SlabRecord, writer), H5T_STD_I64LE);
-  H5Tinsert(type.get(), "offset", offsetof(SlabRecord, offset), H5T_STD_I64LE);
-  H5Tinsert(type.get(), "bytes", offsetof(SlabRecord, bytes), H5T_STD_I64LE);
-  H5Tinsert(type.get(), "hash", offsetof(SlabRecord, hash), H5T_STD_U64LE);
-  return type;
-}
 
 void require_valid_keys(const State& state) {
   static const std::set<std::string> taken = {"step", "samples", "epoch", "format", "slabs", "tensors"};
@@ -106,12 +89,11 @@ class Saver {
     for (const TensorView& view : views) tensors_.push_back({view.name, view.shape});
   }
 
-  SaveReport run(State state) {
+  SaveReport run(const State& state) {
     agree_on_arguments(state);
     temporary_ = folder_ / temporary_name(state_.step, options_.attempt);
     report_.path = folder_ / file_name(state_.step);
     try {
-      reserve();
       create();
       write_tensors();
       write_table();
@@ -148,80 +130,25 @@ class Saver {
     unpack(packed, state_, none);
   }
 
-  // Room on the disk, and one folder that all ranks see and may write to: checked before any collective call
-  // of HDF5, which cannot cope with a single rank that fails to open a file.
-  void reserve() {
-    std::int64_t needed = std::int64_t{1} << 20;
-    for (const SlabRecord& slab : slabs_) needed += slab.bytes + static_cast<std::int64_t>(sizeof slab);
+  // Rank 0 lays the file out and takes its space on the disk, so that a full disk or quota shows before any
+  // collective call; then every rank makes sure that it reaches the file, because HDF5 cannot cope with a
+  // single rank that fails to open it.
+  void create() {
     agree(fmt::format("create {}", temporary_.string()), [&] {
       if (!root()) return;
+      std::int64_t needed = std::int64_t{1} << 20;
+      for (const SlabRecord& slab : slabs_) needed += slab.bytes + static_cast<std::int64_t>(sizeof slab);
       require_free_space(folder_, needed);
-      open_file(temporary_, O_WRONLY | O_CREAT | O_TRUNC, 0644, ExitCode::cannot_create);
+      table_offset_ = lay_out(temporary_, state_, tensors_, slabs_);
     });
-    agree("reach the checkpoint folder from every rank",
+    comm_.broadcast(std::as_writable_bytes(std::span(slabs_)), 0);
+    agree(fmt::format("reach {} from every rank", temporary_.string()),
           [&] { open_file(temporary_, O_WRONLY, 0, ExitCode::cannot_create); });
-  }
-
-  void create() {
     file_.emplace(
         comm_.native(),
         [this](std::string_view what, const std::function<void()>& work) { agree(what, work); },
-        temporary_.string(), seal_bytes);
-    const std::vector<hsize_t> table_shape = {slabs_.size()};
-    table_ = file_->create(slab_table, slab_record_type().get(), table_shape);
-    table_offset_ = file_->offset(table_, slab_table);
-    write_tensor_list();
-    write_state();
-    auto slab = slabs_.begin();
-    for (std::size_t index = 0; index < tensors_.size(); ++index) {
-      const TensorInfo& tensor = tensors_[index];
-      const std::vector<hsize_t> shape(tensor.shape.begin(), tensor.shape.end());
-      datasets_.push_back(file_->create(tensor.name, H5T_IEEE_F32LE, shape));
-      const auto offset = static_cast<std::int64_t>(file_->offset(datasets_.back(), tensor.name));
-      for (; slab != slabs_.end() && slab->tensor == static_cast<std::int64_t>(index); ++slab) {
-        slab->offset = offset + slab->first_row * row_bytes(tensor.shape);
-      }
-    }
+        temporary_.string());
     report_.create_seconds = stopwatch_.lap();
-  }
-
-  // One scalar or one-dimensional dataset that rank 0 brings whole.
-  void write_from_root(const hdf5::Dataset& dataset, const std::string& name, hid_t type, std::size_t rows,
-                       const void* data) {
-    if (rows > 0) file_->write(dataset, name, type, {0, root() ? rows : 0, data});
-  }
-
-  void write_tensor_list() {
-    std::size_t length = 1;
-    for (const TensorInfo& tensor : tensors_) length = std::max(length, tensor.name.size());
-    std::string padded;
-    for (const TensorInfo& tensor : tensors_) {
-      padded += tensor.name;
-      padded.append(length - tensor.name.size(), '\0');
-    }
-    const hdf5::Datatype type = hdf5::text_type(length);
-    const std::vector<hsize_t> shape = {tensors_.size()};
-    const hdf5::Dataset dataset = file_->create(tensor_list, type.get(), shape);
-    write_from_root(dataset, tensor_list, type.get(), tensors_.size(), padded.data());
-  }
-
-  void write_state() {
-    file_->write_attribute(meta_group, "format", format_version);
-    file_->write_attribute(meta_group, "step", state_.step);
-    file_->write_attribute(meta_group, "samples", state_.samples);
-    file_->write_attribute(meta_group, "epoch", state_.epoch);
-    for (const auto& [key, value] : state_.values) {
-      const auto* text = std::get_if<std::string>(&value);
-      if (text != nullptr && text->size() > longest_attribute) {
-        const std::string name = fmt::format("{}/{}", meta_group, key);
-        const hdf5::Datatype type = hdf5::text_type(text->size());
-        const hdf5::Dataset dataset = file_->create(name, type.get(), {});
-        write_from_root(dataset, name, type.get(), 1, text->data());
-      } else {
-        std::visit([&, &name = key](const auto& plain) { file_->write_attribute(meta_group, name, plain); },
-                   value);
-      }
-    }
   }
 
   // Tensor by tensor; as many rounds on every rank as the rank with most slabs needs.
@@ -236,6 +163,8 @@ class Saver {
         theirs.push_back(begin);
         rounds = std::max(rounds, theirs.size());
       }
+      const std::string& name = tensors_[index].name;
+      const hdf5::Dataset dataset = file_->open(name);
       const auto& own = by_writer[static_cast<std::size_t>(comm_.rank())];
       for (std::size_t round = 0; round < rounds; ++round) {
         hdf5::Slab part;
@@ -246,7 +175,7 @@ class Saver {
           hashes[own[round]] = static_cast<std::int64_t>(hash64(bytes));
           written_ += slab.bytes;
         }
-        file_->write(datasets_[index], tensors_[index].name, H5T_IEEE_F32LE, part);
+        file_->write(dataset, name, H5T_IEEE_F32LE, part);
       }
     }
     // Each slab has one writer, the others bring 0.
@@ -261,15 +190,17 @@ class Saver {
   }
 
   void write_table() {
-    write_from_root(table_, slab_table, slab_record_type().get(), slabs_.size(), slabs_.data());
+    if (!slabs_.empty()) {
+      const hdf5::Dataset table = file_->open(slab_table);
+      const hsize_t rows = root() ? slabs_.size() : 0;
+      file_->write(table, slab_table, slab_record_type().get(), {0, rows, slabs_.data()});
+    }
     report_.write_seconds = stopwatch_.lap();
   }
 
   void close() {
     report_.transfers = file_->transfers();
     file_->flush();
-    table_ = {};
-    datasets_.clear();
     file_->close();
     file_.reset();
     report_.bytes_by_rank = comm::gather_values(comm_, written_);
@@ -292,8 +223,7 @@ class Saver {
     struct stat status {};
     if (::fstat(fd, &status) != 0) throw_errno("learn the size of");
     report_.file_bytes = status.st_size;
-    Seal seal{state_.step, report_.file_bytes, 0, static_cast<std::int64_t>(slabs_.size()), 0};
-    if (!slabs_.empty()) seal.table_offset = static_cast<std::int64_t>(table_offset_);
+    Seal seal{state_.step, report_.file_bytes, table_offset_, static_cast<std::int64_t>(slabs_.size()), 0};
     seal.structure_hash = structure_hash(fd, seal.file_bytes, slabs_);
     const std::string text = render(seal);
     if (::pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) throw_errno("seal");
@@ -305,14 +235,14 @@ class Saver {
                 fmt::format("cannot {} {}: {}", what, temporary_.string(), std::strerror(errno)));
   }
 
-  // After a failure that all ranks know of.
+  // After a failure that all ranks know of. The error that brought us here is the one worth telling.
   void clean_up() {
-    table_ = {};
-    datasets_.clear();
-    if (file_) {
-      file_->close_after_failure();
-      file_.reset();
+    try {
+      if (file_) file_->close();
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::peer_failed) throw;
     }
+    file_.reset();
     if (root()) ::unlink(temporary_.c_str());
   }
 
@@ -325,9 +255,7 @@ class Saver {
   std::vector<SlabRecord> slabs_;
   std::filesystem::path temporary_;
   std::optional<hdf5::CollectiveFile> file_;
-  hdf5::Dataset table_;
-  haddr_t table_offset_ = 0;
-  std::vector<hdf5::Dataset> datasets_;
+  std::int64_t table_offset_ = 0;  // on rank 0
   std::int64_t written_ = 0;
   Stopwatch stopwatch_;
   SaveReport report_;

@@ -103,19 +103,19 @@ void read_exactly(int fd, std::span<std::byte> into, std::int64_t offset) {
   }
 }
 
-std::uint64_t structure_hash(int fd, std::int64_t file_bytes, std::span<const SlabRecord> slabs) {
+void visit_structure(int fd, std::int64_t file_bytes, std::span<const SlabRecord> slabs,
+                     const std::function<void(std::span<const std::byte>, std::int64_t)>& visit) {
   std::vector<SlabRecord> in_file_order(slabs.begin(), slabs.end());
   std::sort(in_file_order.begin(), in_file_order.end(),
             [](const SlabRecord& a, const SlabRecord& b) { return a.offset < b.offset; });
-  Hasher hasher;
-  std::vector<std::byte> buffer(std::size_t{1} << 20);
+  constexpr std::int64_t piece = std::int64_t{1} << 20;
+  std::vector<std::byte> buffer(piece);
   std::int64_t at = seal_bytes;
-  const auto take_until = [&](std::int64_t end) {
+  const auto visit_until = [&](std::int64_t end) {
     while (at < end) {
-      const auto part =
-          std::span(buffer).first(static_cast<std::size_t>(std::min<std::int64_t>(end - at, 1 << 20)));
+      const auto part = std::span(buffer).first(static_cast<std::size_t>(std::min(end - at, piece)));
       read_exactly(fd, part, at);
-      hasher.update(part);
+      visit(part, at);
       at += static_cast<std::int64_t>(part.size());
     }
   };
@@ -125,10 +125,16 @@ std::uint64_t structure_hash(int fd, std::int64_t file_bytes, std::span<const Sl
                                                   "over another slab",
                                                   slab.bytes, slab.offset));
     }
-    take_until(slab.offset);
+    visit_until(slab.offset);
     at += slab.bytes;
   }
-  take_until(file_bytes);
+  visit_until(file_bytes);
+}
+
+std::uint64_t structure_hash(int fd, std::int64_t file_bytes, std::span<const SlabRecord> slabs) {
+  Hasher hasher;
+  visit_structure(fd, file_bytes, slabs,
+                  [&](std::span<const std::byte> bytes, std::int64_t) { hasher.update(bytes); });
   return hasher.digest();
 }
 

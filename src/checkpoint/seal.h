@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,11 @@ std::string render(const Seal& seal);
 // The seal in `bytes`, which must be what render() makes, byte for byte. Otherwise throws Error(bad_data)
 // saying what is wrong; Error(bad_config) for an intact seal of a newer format.
 Seal parse_seal(std::string_view bytes);
+
+// Calls `visit(bytes, offset)` for all bytes of the open file outside the seal and the slabs, in file order
+// and in pieces. Throws as structure_hash().
+void visit_structure(int fd, std::int64_t file_bytes, std::span<const SlabRecord> slabs,
+                     const std::function<void(std::span<const std::byte>, std::int64_t)>& visit);
 
 // XXH3-64 over all bytes of the open file outside the seal and the slabs, in file order: HDF5's own
 // structures, the slab table, the state, and the gaps. Throws Error(bad_data) where slabs overlap or leave

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <boost/program_options.hpp>
 #include <span>
 #include <sstream>
@@ -66,37 +65,53 @@ int print_value(const train::ResolvedConfig& resolved, const std::string& key) {
                                            near ? fmt::format("; did you mean {}?", *near) : std::string()));
 }
 
+// Keys of the configuration have a dot, options have none.
+struct Words {
+  std::vector<std::string> options;
+  std::vector<std::string> overrides;
+};
+
+Words sort_words(std::span<const std::string> args) {
+  Words words;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const std::string name = args[i].substr(0, args[i].find('='));
+    const bool key = name.starts_with("--") && name.find('.') != std::string::npos;
+    (key ? words.overrides : words.options).push_back(args[i]);
+    if (key && name == args[i] && i + 1 < args.size()) words.overrides.push_back(args[++i]);
+  }
+  return words;
+}
+
 }  // namespace
 
 int train_command(std::span<const std::string> args) {
-  const po::options_description known = flags();  // what the parser returns points into it
+  const Words words = sort_words(args);
   po::variables_map given;
-  std::vector<std::string> words;
   try {
+    po::options_description known = flags();
+    known.add_options()("config", po::value<std::string>());
+    po::positional_options_description plain;
+    plain.add("config", 1);
     const auto style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-    const auto parsed = po::command_line_parser(std::vector<std::string>(args.begin(), args.end()))
-                            .options(known)
-                            .style(static_cast<int>(style))
-                            .allow_unregistered()
-                            .run();
-    po::store(parsed, given);
-    words = po::collect_unrecognized(parsed.options, po::include_positional);
+    po::store(po::command_line_parser(words.options)
+                  .options(known)
+                  .positional(plain)
+                  .style(static_cast<int>(style))
+                  .run(),
+              given);
   } catch (const po::error& problem) {
-    throw Error(ExitCode::usage, fmt::format("lockstep train: {}", problem.what()));
+    throw Error(ExitCode::usage,
+                fmt::format("lockstep train: {}; see lockstep train --help", problem.what()));
   }
   if (given.count("help") != 0) {
     print_help();
     return 0;
   }
-  const auto config =
-      std::find_if(words.begin(), words.end(), [](const auto& word) { return !word.starts_with("-"); });
-  if (config == words.end()) {
+  if (given.count("config") == 0) {
     throw Error(ExitCode::usage,
                 "lockstep train: which configuration? usage: lockstep train CONFIG [--key=value ...]");
   }
-  const std::string file = *config;
-  words.erase(config);
-  const train::ResolvedConfig resolved = train::resolve_config(file, words);
+  const auto resolved = train::resolve_config(given["config"].as<std::string>(), words.overrides);
   if (given.count("check") != 0) fmt::print(stderr, "lockstep: {}\n", train::check(resolved));
   if (given.count("print-config") != 0) fmt::print("{}", train::to_ini(resolved, true));
   if (given.count("print") != 0) return print_value(resolved, given["print"].as<std::string>());

@@ -1,22 +1,20 @@
 #include "comm/mpi_communicator.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
 
 #include "core/error.h"
+#include "slurm/allocation.h"
 
 namespace lockstep::comm {
 
 namespace {
 
+// Under Slurm the node's name there: that is the name that its users know.
 std::string host_name() {
-  std::string name(256, '\0');
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  name.resize(name.find('\0'));
-  return name;
+  return slurm::read_allocation(slurm::process_environment()).node;
 }
 
 }  // namespace

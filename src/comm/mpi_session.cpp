@@ -17,6 +17,7 @@ bool started_by_launcher() {
 MpiSession::MpiSession() {
   constexpr int keep_existing = 0;
   ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", keep_existing);
+  ::setenv("OMPI_MCA_fcoll", "individual", keep_existing);
   if (!started_by_launcher()) ::setenv("OMPI_MCA_ess_singleton_isolated", "1", keep_existing);
   int provided = 0;
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS) {

@@ -146,7 +146,7 @@ void RowReader::read_column(OpenShard& open, const Column& column, std::int64_t 
 }
 
 void RowReader::read(std::int64_t first_id, std::int64_t rows, RawRows& out, std::int64_t at,
-                     std::stop_token stop) {
+                     const std::stop_token& stop) {
   while (rows > 0 && !stop.stop_requested()) {
     const Shard& shard = dataset_.shard_of(first_id);
     const std::int64_t row = first_id - shard.first_id;

@@ -32,7 +32,7 @@ class RowReader {
   // shards. Throws Error(bad_data) naming file and rows. HDF5's lock is held for one read of at most 64 MiB
   // at a time. Once `stop` is requested it may return early, leaving the rest unread.
   void read(std::int64_t first_id, std::int64_t rows, RawRows& out, std::int64_t at,
-            std::stop_token stop = {});
+            const std::stop_token& stop = {});
 
   // Makes room for `rows` samples; keeps what memory there is.
   void resize(RawRows& out, std::int64_t rows) const;
@@ -47,8 +47,8 @@ class RowReader {
  private:
   struct OpenShard;
   OpenShard& opened(const Shard& shard);
-  void read_column(OpenShard& shard, const Column& column, std::int64_t row, std::int64_t rows,
-                   std::byte* out, const std::stop_token& stop);
+  void read_column(OpenShard& open, const Column& column, std::int64_t row, std::int64_t rows, std::byte* out,
+                   const std::stop_token& stop);
 
   Dataset dataset_;
   std::list<std::unique_ptr<OpenShard>> open_;  // most recently used first

@@ -8,6 +8,7 @@
 
 #include "core/files.h"
 #include "hdf5/serial.h"
+#include "hdf5/structure.h"
 
 namespace lockstep::data {
 
@@ -63,7 +64,7 @@ std::vector<std::int64_t> even_rows(std::int64_t samples, std::int64_t shards) {
   return rows;
 }
 
-ShardWriter::ShardWriter(fs::path folder, std::vector<std::int64_t> rows,
+ShardWriter::ShardWriter(const fs::path& folder, std::vector<std::int64_t> rows,
                          std::vector<std::int64_t> sample_shape)
     : folder_(without_slash(folder)), rows_(std::move(rows)), shape_(std::move(sample_shape)) {
   std::error_code error;
@@ -146,11 +147,11 @@ void ShardWriter::publish(const Normalisation& normalisation, std::int64_t class
   }
   for (std::size_t shard = 0; shard < rows_.size(); ++shard) {
     hdf5::File opened = hdf5::reopen_serial(file(shard));
-    hdf5::write_integer(opened, "lockstep_format", kFormat);
-    hdf5::write_integer(opened, "classes", classes);
-    hdf5::write_number(opened, "scale", normalisation.scale);
-    hdf5::write_number(opened, "mean", normalisation.mean);
-    hdf5::write_number(opened, "std", normalisation.std);
+    hdf5::write_attribute(opened.get(), "lockstep_format", std::int64_t{kFormat});
+    hdf5::write_attribute(opened.get(), "classes", classes);
+    hdf5::write_attribute(opened.get(), "scale", normalisation.scale);
+    hdf5::write_attribute(opened.get(), "mean", normalisation.mean);
+    hdf5::write_attribute(opened.get(), "std", normalisation.std);
     opened.close_checked(ExitCode::cannot_create, "close " + file(shard).string());
     sync_path(file(shard));
   }

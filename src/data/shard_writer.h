@@ -20,7 +20,7 @@ class ShardWriter {
  public:
   // `rows`: of each shard. Throws Error(cannot_create) where `folder` exists and is not empty, or where
   // nothing can be written beside it.
-  ShardWriter(std::filesystem::path folder, std::vector<std::int64_t> rows,
+  ShardWriter(const std::filesystem::path& folder, std::vector<std::int64_t> rows,
               std::vector<std::int64_t> sample_shape);
   ~ShardWriter();
   ShardWriter(const ShardWriter&) = delete;

@@ -1,8 +1,13 @@
 #include "hdf5/collective.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <vector>
+
+#include "core/files.h"
 
 namespace lockstep::hdf5 {
 
@@ -14,23 +19,10 @@ PropertyList property_list(hid_t kind) {
   return own<PropertyList>(H5Pcreate(kind), failure, "create an HDF5 property list");
 }
 
-File create_file(MPI_Comm comm, const std::string& path, hsize_t userblock) {
-  const auto guard = lock();
+File open_parallel(MPI_Comm comm, const std::string& path) {
   const PropertyList access = property_list(H5P_FILE_ACCESS);
-  const PropertyList creation = property_list(H5P_FILE_CREATE);
   check(H5Pset_fapl_mpio(access.get(), comm, MPI_INFO_NULL), failure, "choose the MPI-IO driver");
-  check(H5Pset_coll_metadata_write(access.get(), true), failure, "ask for collective metadata");
-  // Checksummed structures and large files, readable by any HDF5 from 1.8 on.
-  check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V110), failure, "set version bounds");
-  check(H5Pset_userblock(creation.get(), userblock), failure, "reserve the user block");
-  return own<File>(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), failure,
-                   "create the HDF5 file " + path);
-}
-
-Dataspace simple_space(std::span<const hsize_t> shape) {
-  const hid_t id = shape.empty() ? H5Screate(H5S_SCALAR)
-                                 : H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
-  return own<Dataspace>(id, failure, "create a dataspace");
+  return own<File>(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), failure, "open the HDF5 file " + path);
 }
 
 // Narrows the dataset's space to the slab, and makes the memory's: the same number of elements in one line.
@@ -54,18 +46,28 @@ Dataspace select(const Dataspace& file_space, const Slab& slab, const std::strin
   return memory;
 }
 
+// Puts an anonymous file behind every descriptor of this process that `path` is open on.
+void redirect_descriptors(const std::string& path) {
+  namespace fs = std::filesystem;
+  const FileDescriptor sink(::memfd_create("closed", MFD_CLOEXEC));
+  const fs::path target = fs::weakly_canonical(path);
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;  // the iterator's own descriptor is among them
+    if (fs::read_symlink(entry.path(), gone) != target || gone) continue;
+    ::dup2(sink.get(), std::stoi(entry.path().filename().string()));
+  }
+}
+
 }  // namespace
 
-CollectiveFile::CollectiveFile(MPI_Comm comm, Agreement agree, std::string path, hsize_t userblock)
+CollectiveFile::CollectiveFile(MPI_Comm comm, Agreement agree, std::string path)
     : agree_(std::move(agree)), path_(std::move(path)) {
   try {
-    agree_("create " + path_, [&] {
+    agree_("open " + path_, [&] {
       const auto guard = lock();
       transfer_ = property_list(H5P_DATASET_XFER);
       check(H5Pset_dxpl_mpio(transfer_.get(), H5FD_MPIO_COLLECTIVE), failure, "ask for collective transfers");
-      link_creation_ = property_list(H5P_LINK_CREATE);
-      check(H5Pset_create_intermediate_group(link_creation_.get(), 1), failure, "ask for groups on the way");
-      file_ = create_file(comm, path_, userblock);
+      file_ = open_parallel(comm, path_);
     });
   } catch (...) {
     file_.release();  // closing is collective, and some ranks may have nothing to close
@@ -77,83 +79,37 @@ CollectiveFile::~CollectiveFile() {
   file_.release();
 }
 
-Dataset CollectiveFile::create(const std::string& name, hid_t type, std::span<const hsize_t> shape) {
+Dataset CollectiveFile::open(const std::string& name) {
   Dataset dataset;
-  agree_(fmt::format("create dataset {} in {}", name, path_), [&] {
+  agree_(fmt::format("open dataset {} in {}", name, path_), [&] {
     const auto guard = lock();
-    const Dataspace space = simple_space(shape);
-    const PropertyList creation = property_list(H5P_DATASET_CREATE);
-    check(H5Pset_layout(creation.get(), H5D_CONTIGUOUS), failure, "ask for a contiguous dataset");
-    check(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), failure, "ask for early allocation");
-    check(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), failure, "ask for no fill");
-    dataset = own<Dataset>(H5Dcreate2(file_.get(), name.c_str(), type, space.get(), link_creation_.get(),
-                                      creation.get(), H5P_DEFAULT),
-                           failure, "create the dataset");
+    dataset = own<Dataset>(H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT), failure, "open the dataset");
   });
   return dataset;
 }
 
-haddr_t CollectiveFile::offset(const Dataset& dataset, const std::string& name) {
-  haddr_t result = HADDR_UNDEF;
-  agree_(fmt::format("place dataset {} in {}", name, path_), [&] {
+void CollectiveFile::write(const Dataset& dataset, const std::string& name, hid_t type, const Slab& slab) {
+  const std::string part = slab.rows == 0
+                               ? "nothing"
+                               : fmt::format("rows {} to {}", slab.first_row, slab.first_row + slab.rows - 1);
+  agree_(fmt::format("write {} of dataset {} in {}", part, name, path_), [&] {
     const auto guard = lock();
     const Dataspace space = own<Dataspace>(H5Dget_space(dataset.get()), failure, "get the dataspace");
-    if (H5Sget_simple_extent_npoints(space.get()) == 0) return;
-    result = H5Dget_offset(dataset.get());
-    if (result == HADDR_UNDEF) raise(failure, "learn where HDF5 placed it");
+    const Dataspace memory = select(space, slab, name);
+    check(H5Dwrite(dataset.get(), type, memory.get(), space.get(), transfer_.get(), slab.data), failure,
+          "write");
+    std::uint32_t local = 0;
+    std::uint32_t global = 0;
+    check(H5Pget_mpio_no_collective_cause(transfer_.get(), &local, &global), failure,
+          "learn whether the transfer was collective");
+    if ((local | global) != 0) {
+      throw Error(failure, fmt::format("the transfer did not stay collective: {}",
+                                       no_collective_cause(local | global)));
+    }
+    ++transfers_;
+    bytes_written_ += static_cast<std::int64_t>(static_cast<hsize_t>(H5Sget_select_npoints(space.get())) *
+                                                H5Tget_size(type));
   });
-  return result;
-}
-
-void CollectiveFile::write(const Dataset& dataset, const std::string& name, hid_t type, const Slab& slab) {
-  agree_(fmt::format("write rows {} to {} of dataset {} in {}", slab.first_row, slab.first_row + slab.rows,
-                     name, path_),
-         [&] {
-           const auto guard = lock();
-           const Dataspace space = own<Dataspace>(H5Dget_space(dataset.get()), failure, "get the dataspace");
-           const Dataspace memory = select(space, slab, name);
-           check(H5Dwrite(dataset.get(), type, memory.get(), space.get(), transfer_.get(), slab.data),
-                 failure, "write");
-           std::uint32_t local = 0;
-           std::uint32_t global = 0;
-           check(H5Pget_mpio_no_collective_cause(transfer_.get(), &local, &global), failure,
-                 "learn whether the transfer was collective");
-           if ((local | global) != 0) {
-             throw Error(failure, fmt::format("the transfer did not stay collective: {}",
-                                              no_collective_cause(local | global)));
-           }
-           ++transfers_;
-           bytes_written_ += static_cast<std::int64_t>(
-               static_cast<hsize_t>(H5Sget_select_npoints(space.get())) * H5Tget_size(type));
-         });
-}
-
-void CollectiveFile::write_attribute(const std::string& group, const std::string& name, hid_t type,
-                                     const void* value) {
-  agree_(fmt::format("write attribute {} of {} in {}", name, group, path_), [&] {
-    const auto guard = lock();
-    const Group owner =
-        own<Group>(H5Gopen2(file_.get(), group.c_str(), H5P_DEFAULT), failure, "open the group");
-    const Dataspace scalar = simple_space({});
-    const Attribute attribute =
-        own<Attribute>(H5Acreate2(owner.get(), name.c_str(), type, scalar.get(), H5P_DEFAULT, H5P_DEFAULT),
-                       failure, "create the attribute");
-    check(H5Awrite(attribute.get(), type, value), failure, "write the attribute");
-  });
-}
-
-void CollectiveFile::write_attribute(const std::string& group, const std::string& name, std::int64_t value) {
-  write_attribute(group, name, H5T_STD_I64LE, &value);
-}
-
-void CollectiveFile::write_attribute(const std::string& group, const std::string& name, double value) {
-  write_attribute(group, name, H5T_IEEE_F64LE, &value);
-}
-
-void CollectiveFile::write_attribute(const std::string& group, const std::string& name,
-                                     const std::string& value) {
-  const Datatype type = text_type(value.size());
-  write_attribute(group, name, type.get(), value.c_str());  // an empty text is its NUL
 }
 
 void CollectiveFile::flush() {
@@ -164,13 +120,10 @@ void CollectiveFile::flush() {
 }
 
 void CollectiveFile::close() {
-  agree_("close " + path_, [&] { file_.close_checked(failure, "close the HDF5 file"); });
-}
-
-void CollectiveFile::close_after_failure() noexcept {
-  const auto guard = lock();
-  H5Fclose(file_.release());
-  H5Eclear2(H5E_DEFAULT);
+  agree_("close " + path_, [&] {
+    redirect_descriptors(path_);
+    file_.close_checked(failure, "close the HDF5 file");
+  });
 }
 
 std::string no_collective_cause(std::uint32_t cause) {
@@ -195,15 +148,6 @@ std::string no_collective_cause(std::uint32_t cause) {
   }
   if (cause != 0) text += fmt::format("{}unknown cause {:#x}", text.empty() ? "" : ", ", cause);
   return text;
-}
-
-Datatype text_type(std::size_t length) {
-  const auto guard = lock();
-  Datatype type = own<Datatype>(H5Tcopy(H5T_C_S1), failure, "create a text type");
-  check(H5Tset_size(type.get(), length == 0 ? 1 : length), failure, "set the length of a text type");
-  check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), failure, "set the padding of a text type");
-  check(H5Tset_cset(type.get(), H5T_CSET_UTF8), failure, "set the character set of a text type");
-  return type;
 }
 
 }  // namespace lockstep::hdf5

@@ -15,16 +15,6 @@ PropertyList access_without_lock(ExitCode code) {
   return access;
 }
 
-void write_attribute(const File& file, const std::string& name, hid_t type, const void* value) {
-  const auto guard = lock();
-  const std::string what = fmt::format("write attribute {}", name);
-  const auto space = own<Dataspace>(H5Screate(H5S_SCALAR), ExitCode::cannot_create, what);
-  const auto attribute =
-      own<Attribute>(H5Acreate2(file.get(), name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
-                     ExitCode::cannot_create, what);
-  check(H5Awrite(attribute.get(), type, value), ExitCode::cannot_create, what);
-}
-
 }  // namespace
 
 File open_serial(const fs::path& path) {
@@ -72,14 +62,6 @@ std::optional<double> read_number(const File& file, const fs::path& path, const 
   double value = 0;
   check(H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, &value), ExitCode::bad_data, what);
   return value;
-}
-
-void write_number(const File& file, const std::string& name, double value) {
-  write_attribute(file, name, H5T_NATIVE_DOUBLE, &value);
-}
-
-void write_integer(const File& file, const std::string& name, std::int64_t value) {
-  write_attribute(file, name, H5T_NATIVE_INT64, &value);
 }
 
 }  // namespace lockstep::hdf5

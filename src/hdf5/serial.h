@@ -20,10 +20,6 @@ File reopen_serial(const std::filesystem::path& path);
 // One number in an attribute of the root group, of whatever numeric type the file has; nothing where the
 // attribute does not exist. Throws Error(bad_data), naming file and attribute, where it is not one number.
 std::optional<double> read_number(const File& file, const std::filesystem::path& path,
-                                  const std::string& attribute);
-
-// Writes one number into a new attribute of the root group; throws Error(cannot_create).
-void write_number(const File& file, const std::string& attribute, double value);
-void write_integer(const File& file, const std::string& attribute, std::int64_t value);
+                                  const std::string& name);
 
 }  // namespace lockstep::hdf5

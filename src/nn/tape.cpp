@@ -24,7 +24,7 @@ Variable Tape::record(device::Tensor value, bool inputs_need_gradient,
   const bool needs_gradient = inputs_need_gradient || used_parameters.size() > 0;
   if (!training() || !needs_gradient) return {std::move(value), Variable::no_gradient};
   for (const std::size_t parameter : used_parameters) ++uses_left_[parameter];
-  const Variable result = input(std::move(value), true);
+  Variable result = input(std::move(value), true);
   nodes_.push_back({result.slot, std::move(backward)});
   return result;
 }

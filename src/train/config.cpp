@@ -60,7 +60,7 @@ Setter required_path(Member member) {
 }
 
 template <typename Member>
-Setter one_of(Member member, std::vector<std::string> choices) {
+Setter one_of(Member member, const std::vector<std::string>& choices) {
   return [=](Config& config, const std::string& value) {
     for (const std::string& choice : choices) {
       if (value == choice) {

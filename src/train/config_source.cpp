@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/program_options.hpp>
 #include <map>
 #include <sstream>
@@ -85,31 +86,25 @@ void read_file(const std::filesystem::path& file, std::map<std::string, Given>& 
   }
 }
 
+// Not Boost's parser: it refuses an empty value, which is how a key is switched off.
 void read_overrides(std::span<const std::string> overrides, std::map<std::string, Given>& given) {
   const std::string origin = "command line";
-  try {
-    const auto style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing &
-                       ~po::command_line_style::allow_short;
-    const auto parsed = po::command_line_parser(std::vector<std::string>(overrides.begin(), overrides.end()))
-                            .options(describe_keys())
-                            .style(static_cast<int>(style))
-                            .allow_unregistered()
-                            .run();
-    for (const auto& option : parsed.options) {
-      if (option.unregistered || option.position_key >= 0) {
-        const std::string word =
-            option.original_tokens.empty() ? option.string_key : option.original_tokens.front();
-        if (!word.starts_with("--")) {
-          throw Error(ExitCode::usage, fmt::format("{}: unexpected word {}", origin, word));
-        }
-        throw Error(ExitCode::usage,
-                    fmt::format("{}: {}", origin, unknown_key(word.substr(2, word.find('=') - 2))));
-      }
-      // The last one wins, as people expect when they append to a command.
-      given[option.string_key] = {option.value.front(), origin};
+  const auto complain = [&](const std::string& problem) {
+    throw Error(ExitCode::usage, fmt::format("{}: {}", origin, problem));
+  };
+  for (std::size_t i = 0; i < overrides.size(); ++i) {
+    const std::string& word = overrides[i];
+    if (!word.starts_with("--")) complain(fmt::format("unexpected word {}", word));
+    const auto equals = word.find('=');
+    const std::string key = word.substr(2, equals == std::string::npos ? equals : equals - 2);
+    const auto keys = config_keys();
+    if (std::none_of(keys.begin(), keys.end(), [&](const Key& known) { return known.name == key; })) {
+      complain(unknown_key(key));
     }
-  } catch (const po::error& problem) {
-    throw Error(ExitCode::usage, fmt::format("{}: {}", origin, problem.what()));
+    if (equals == std::string::npos && i + 1 == overrides.size())
+      complain(fmt::format("--{} has no value", key));
+    // The last one wins, as people expect when they append to a command.
+    given[key] = {equals == std::string::npos ? overrides[++i] : word.substr(equals + 1), origin};
   }
 }
 

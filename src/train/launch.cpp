@@ -171,6 +171,8 @@ int launch(const ResolvedConfig& resolved, const RunOptions& requested) {
     check_ranks(resolved.config, comm->size());
     check_same_configuration(*comm, resolved);
     const Attempt attempt = make_attempt(*comm, allocation);
+    run = std::make_unique<Run>(Run::Setting{resolved, allocation, attempt, folder, *comm, watchdog, log});
+    run->prepare();
     RunOptions options = requested;
     claim(*comm, folder, attempt, options, log);
     exit.set_token(attempt.token());
@@ -180,9 +182,7 @@ int launch(const ResolvedConfig& resolved, const RunOptions& requested) {
                       [&] { return exit.failed_already(); }});
     if (comm->rank() == 0) heartbeat = start_heartbeat(folder);
 
-    run = std::make_unique<Run>(
-        Run::Setting{resolved, options, allocation, attempt, folder, *comm, watchdog, log});
-    run->start();
+    run->start(options);
     Outcome outcome = run->execute();
     watchdog.enter(Phase::finish, outcome.step);
     {

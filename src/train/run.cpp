@@ -38,9 +38,15 @@ Run::Run(const Setting& setting)
 
 Run::~Run() = default;
 
-void Run::start() {
+void Run::prepare() {
   open_data();
-  learner_.emplace(config_, threads_, train_data_->sample_shape(), train_data_->classes());
+  comm::agree(setting_.comm, "build the model", [&] {
+    learner_.emplace(config_, threads_, train_data_->sample_shape(), train_data_->classes());
+  });
+}
+
+void Run::start(const RunOptions& options) {
+  options_ = options;
   resume();
   comm::agree(setting_.comm, "open the records of the run", [&] {
     if (setting_.comm.rank() == 0) open_records();
@@ -95,7 +101,7 @@ void Run::check_identity(const checkpoint::State& state) {
   comm::agree(setting_.comm, "resume", [&] {
     const auto changes =
         compare_with(state, setting_.resolved, *train_data_, test_data_ ? &*test_data_ : nullptr);
-    if (changes.refused.empty() || setting_.options.fork) return;
+    if (changes.refused.empty() || options_.fork) return;
     throw Error(
         ExitCode::bad_config,
         fmt::format("{} holds another run: {}; go on with --fork, start over with --fresh, or give this run "

@@ -39,7 +39,6 @@ class Run {
   // Everything that the run borrows; all of it outlives the run.
   struct Setting {
     const ResolvedConfig& resolved;
-    RunOptions options;
     const slurm::Allocation& allocation;
     Attempt attempt;
     const RunFolder& folder;
@@ -51,10 +50,14 @@ class Run {
   explicit Run(const Setting& setting);
   ~Run();
 
-  // Opens the data, builds the model and resumes. Collective; errors come as the same Error on every rank.
-  // Not part of the constructor, so that whoever catches an error can leave without destroying what threads
-  // still use.
-  void start();
+  // Opens the data and builds the model; touches nothing of the run folder, so that a run that cannot work
+  // leaves nothing behind. Collective, as all that follows; errors come as the same Error on every rank. Not
+  // part of the constructor, so that whoever catches an error can leave without destroying what threads still
+  // use.
+  void prepare();
+
+  // Resumes from the newest checkpoint, if there is one. The run folder has been claimed.
+  void start(const RunOptions& options);
 
   // Trains until the last step is done and evaluated, or until the ranks agree to stop. Collective.
   Outcome execute();
@@ -77,6 +80,7 @@ class Run {
   bool deadline_near() const;
 
   Setting setting_;
+  RunOptions options_;
   const Config& config_;
   int threads_;
   std::unique_ptr<comm::Communicator> reducer_comm_;

@@ -29,10 +29,10 @@ class RunFolder {
   std::filesystem::path events() const { return path_ / "events.csv"; }
   std::filesystem::path late_ranks() const { return path_ / "watch"; }
 
-  // Creates the folder where needed and makes `attempt` its owner. A folder of another job that is alive, and stays
-  // so for a few seconds (a process may take that long to end after its launcher has), is
-  // refused with Error(cannot_create), naming job and host; an earlier incarnation of the same job is
-  // replaced. Returns whether the folder belonged to the same job before (this is a requeued incarnation).
+  // Creates the folder where needed and makes `attempt` its owner. A folder of another job that is alive, and
+  // stays so for a few seconds (a process may take that long to end after its launcher has), is refused with
+  // Error(cannot_create), naming job and host; an earlier incarnation of the same job is replaced. Returns
+  // whether the folder belonged to the same job before (this is a requeued incarnation).
   bool claim(const Attempt& attempt, const OwnerAlive& alive);
 
   // Throws Error(cannot_create) unless `attempt` is still the owner: called before every rename and removal.
@@ -41,8 +41,8 @@ class RunFolder {
   // Tells others that the owner lives; called every few seconds.
   void heartbeat() const;
 
-  // The owner says that it is done: the next one need not ask whether it lives. Nothing where it is not the owner
-  // any more.
+  // The owner says that it is done: the next one need not ask whether it lives. Nothing where it is not the
+  // owner any more.
   void release(const Attempt& attempt) const;
 
   // Moves everything of the earlier run into archive-NNN/, for --fresh: nothing is deleted.

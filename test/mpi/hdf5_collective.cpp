@@ -4,6 +4,7 @@
 
 #include "comm/agreement.h"
 #include "core/error.h"
+#include "hdf5/structure.h"
 #include "ranks.h"
 #include "shared_folder.h"
 
@@ -15,10 +16,17 @@ TEST_CASE("a transfer that would not stay collective is an error that names the 
   const auto agree = [&](std::string_view what, const std::function<void()>& work) {
     comm::agree(comm, what, work);
   };
-  hdf5::CollectiveFile file(comm.native(), agree, (folder.path() / "x.h5").string(), 0);
+  const std::string path = (folder.path() / "x.h5").string();
   const std::vector<hsize_t> shape = {static_cast<hsize_t>(comm.size())};
+  if (comm.rank() == 0) {
+    const hdf5::File created = hdf5::create_structure(path, 0);
+    hdf5::create_dataset(created, "group/x", H5T_IEEE_F32LE, shape);
+  }
+  comm.barrier();
+  CHECK_THROWS_WITH(hdf5::CollectiveFile(comm.native(), agree, path + ".absent"), Catch::Contains("absent"));
+  hdf5::CollectiveFile file(comm.native(), agree, path);
   {
-    const hdf5::Dataset floats = file.create("group/x", H5T_IEEE_F32LE, shape);
+    const hdf5::Dataset floats = file.open("group/x");
     const double value = 1.0;  // another type than the file's: HDF5 would convert, each rank on its own
     const hdf5::Slab slab{static_cast<hsize_t>(comm.rank()), 1, &value};
     CHECK_THROWS_WITH(file.write(floats, "group/x", H5T_IEEE_F64LE, slab),
@@ -28,7 +36,7 @@ TEST_CASE("a transfer that would not stay collective is an error that names the 
     CHECK(file.transfers() == 1);
     CHECK(file.bytes_written() == 4);
   }
-  CHECK_THROWS_WITH(file.create("group/x", H5T_IEEE_F32LE, shape), Catch::Contains("group/x"));
+  CHECK_THROWS_WITH(file.open("group/y"), Catch::Contains("group/y"));
   file.flush();
   file.close();
 }

@@ -4,6 +4,7 @@
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 build=${BUILD:-build}
 lockstep=$PWD/$build/lockstep
+# shellcheck disable=SC2034 # for `test`
 fault=$PWD/$build/test/libfault.so
 
 # idx FIRST COUNT OUT: a dataset folder with COUNT samples of the real training images, from sample FIRST on.

@@ -53,6 +53,17 @@ TEST_CASE("the command line beats the file, the file beats the defaults", "[conf
   CHECK(entry(resolved, "train.micro_batch").origin == "default");
 }
 
+TEST_CASE("a value may be empty or a word of its own, and the last one wins", "[config]") {
+  const File file(small + "test = held-out\n");
+  CHECK(resolve_config(file.path, {}).config.data.test == "held-out");
+  const auto resolved = resolve_config(
+      file.path,
+      std::vector<std::string>{"--data.test=", "--train.steps", "7", "--optim.lr=1", "--optim.lr=2"});
+  CHECK(resolved.config.data.test.empty());
+  CHECK(resolved.config.train.steps == 7);
+  CHECK(resolved.config.optim.lr == 2);
+}
+
 TEST_CASE("what is printed gives the same configuration again", "[config]") {
   const File file(small + "[optim]\nlr = 0.125\n");
   const auto first = resolve_config(file.path, {});
@@ -77,6 +88,8 @@ TEST_CASE("faults name file, line and the way out", "[config]") {
   CHECK_THAT(problem_of(small, {"--trian.steps=3"}, ExitCode::usage),
              Catch::Contains("did you mean train.steps?"));
   CHECK_THAT(problem_of(small, {"--train.steps=x"}), Catch::Contains("command line: train.steps = x"));
+  CHECK_THAT(problem_of(small, {"--train.steps"}, ExitCode::usage),
+             Catch::Contains("--train.steps has no value"));
   CHECK_THAT(problem_of(small, {"stray"}, ExitCode::usage), Catch::Contains("unexpected word stray"));
 }
 
