@@ -15,7 +15,8 @@ SUITES     ?=
 # Debian packages that the build, the demo and the tests need: test/setup/packages installs what is missing.
 PACKAGES := g++ pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libboost-program-options-dev \
             libdnnl-dev libfmt-dev libxxhash-dev zlib1g-dev catch2 \
-            slurmctld slurmd slurm-client munge libpmix2 gnuplot-nox procps util-linux dataset-fashion-mnist
+            slurmctld slurmd slurm-client munge libpmix2 gnuplot-nox procps util-linux hdf5-tools \
+            dataset-fashion-mnist
 LINT_PACKAGES := clang clang-format clang-tidy shellcheck
 
 # ---- What is built how ------------------------------------------------------------------------------------

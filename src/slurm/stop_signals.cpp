@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/signal_stack.h"
 
 namespace lockstep::slurm {
 
@@ -26,10 +27,11 @@ void remember(int number) {
 }  // namespace
 
 void install_stop_signals() {
+  use_signal_stack();
   struct sigaction action {};
   action.sa_handler = remember;
   sigemptyset(&action.sa_mask);
-  action.sa_flags = SA_RESTART;
+  action.sa_flags = SA_RESTART | SA_ONSTACK;
   for (const int number : {SIGTERM, SIGINT, SIGUSR1, SIGUSR2}) {
     if (::sigaction(number, &action, nullptr) != 0) {
       throw Error(ExitCode::internal, "cannot install the handler of signal " + signal_name(number));

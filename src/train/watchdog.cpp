@@ -57,7 +57,7 @@ void install_stack_printer() {
   struct sigaction action {};
   action.sa_handler = print_stack;
   sigemptyset(&action.sa_mask);
-  action.sa_flags = SA_RESTART;
+  action.sa_flags = SA_RESTART | SA_ONSTACK;
   ::sigaction(stack_signal(), &action, nullptr);
 }
 

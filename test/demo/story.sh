@@ -11,9 +11,9 @@ shown=0           # progress lines of it that were shown
 tell() { printf '%4d s  %s\n' "$SECONDS" "$*"; }
 
 fail() {
-  say "demo: failed: $*"
-  say "demo: the end of the job's output:"
+  say "demo: the end of what the training said:"
   tail -n 40 "$output" >&2 || true
+  say "demo: failed: $*"
   exit 1
 }
 

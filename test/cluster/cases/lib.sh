@@ -75,6 +75,26 @@ submit() {
     "$cluster/prefix/share/lockstep/sbatch/train.sbatch" run.conf) || give_up "sbatch"
 }
 
+# submit_held RANK [SBATCH OPTION...]: in the first attempt this rank does not start before the file `go` exists;
+# that it got there, and that TERM came meanwhile, is told by the files `waiting` and `signalled`.
+submit_held() {
+  local rank=$1
+  shift
+  mkdir "$work/bin"
+  cat >"$work/bin/lockstep" <<END
+#!/bin/bash
+if [[ \${SLURM_PROCID:-} == $rank && \$1 == train && \$* != *--check* && -z \${SLURM_RESTART_COUNT:-} ]]; then
+  trap 'touch signalled' TERM
+  touch waiting
+  until [[ -e go ]]; do sleep 0.1; done
+fi
+exec $cluster/prefix/bin/lockstep "\$@"
+END
+  chmod 755 "$work/bin/lockstep"
+  submit "$@" --export="ALL,PATH=$work/bin:$PATH"
+  await test -e "$work/waiting"
+}
+
 # preempt NODES: a more important job takes so many nodes, until the end. Sets urgent.
 preempt() {
   urgent=$(on_cluster sbatch --parsable --partition="high_$name" --nodes="$1" --ntasks-per-node=1 \

@@ -4,20 +4,8 @@
 # shellcheck disable=SC2154
 
 run_case() {
-  # In the first attempt, rank 1 comes late: not before the case says so. Only the signal of rank 0 counts then.
-  mkdir "$work/bin"
-  cat >"$work/bin/lockstep" <<'END'
-#!/bin/bash
-if [[ ${SLURM_PROCID:-0} == 1 && -z ${SLURM_RESTART_COUNT:-} ]]; then
-  trap 'touch signalled' TERM
-  touch waiting
-  until [[ -e go ]]; do sleep 0.1; done
-fi
-exec "$LOCKSTEP_CLUSTER_DIR/prefix/bin/lockstep" "$@"
-END
-  chmod 755 "$work/bin/lockstep"
-  submit --nodes=1-2 --export="ALL,PATH=$work/bin:$PATH"
-  await test -e "$work/waiting"
+  # Rank 1 comes late: only rank 0 has the signal then.
+  submit_held 1 --nodes=1-2
   preempt 1
   await test -e "$work/signalled"
   touch "$work/go"
