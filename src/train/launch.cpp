@@ -4,6 +4,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -85,9 +86,10 @@ Attempt make_attempt(comm::Communicator& comm, const slurm::Allocation& allocati
   attempt.pid = ::getpid();
   comm::broadcast_text(comm, attempt.job, 0);
   comm::broadcast_text(comm, attempt.node, 0);
-  auto pid = static_cast<std::int64_t>(attempt.pid);
-  comm.broadcast(std::as_writable_bytes(std::span(&pid, 1)), 0);
-  attempt.pid = static_cast<long>(pid);
+  std::array<std::int64_t, 2> process = {attempt.pid, process_start(attempt.pid).value_or(0)};
+  comm.broadcast(std::as_writable_bytes(std::span(process)), 0);
+  attempt.pid = static_cast<long>(process[0]);
+  attempt.started = process[1];
   return attempt;
 }
 

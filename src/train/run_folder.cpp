@@ -2,12 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <map>
 #include <thread>
@@ -31,8 +29,8 @@ constexpr std::chrono::seconds patience{5};
 constexpr std::chrono::milliseconds look_again{50};
 
 std::string to_text(const Attempt& attempt) {
-  return fmt::format("job={}\nrestart={}\nnode={}\npid={}\nslurm={}\n", attempt.job, attempt.restart,
-                     attempt.node, attempt.pid, attempt.in_slurm ? 1 : 0);
+  return fmt::format("job={}\nrestart={}\nnode={}\npid={}\nstarted={}\nslurm={}\n", attempt.job,
+                     attempt.restart, attempt.node, attempt.pid, attempt.started, attempt.in_slurm ? 1 : 0);
 }
 
 Attempt from_text(const std::string& text) {
@@ -47,6 +45,7 @@ Attempt from_text(const std::string& text) {
   attempt.restart = static_cast<int>(parse_int(values["restart"]).value_or(0));
   attempt.node = values["node"];
   attempt.pid = static_cast<long>(parse_int(values["pid"]).value_or(0));
+  attempt.started = parse_int(values["started"]).value_or(0);
   attempt.in_slurm = values["slurm"] == "1";
   return attempt;
 }
@@ -75,7 +74,7 @@ std::string owner_alive(const Attempt& owner, double heartbeat_age) {
     }
     if (answer.answered) return "";
   } else if (owner.node == this_host()) {
-    const bool exists = owner.pid > 0 && (::kill(static_cast<pid_t>(owner.pid), 0) == 0 || errno == EPERM);
+    const bool exists = process_start(owner.pid) == owner.started;
     return exists ? fmt::format("process {} is running", owner.pid) : "";
   }
   if (heartbeat_age < heartbeat_limit)

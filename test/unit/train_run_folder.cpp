@@ -1,5 +1,6 @@
 #include "train/run_folder.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -15,7 +16,7 @@ using namespace lockstep::train;
 namespace {
 
 Attempt slurm_attempt(const std::string& job, int restart) {
-  return {job, restart, "n1", 100 + restart, true};
+  return {job, restart, "n1", 100 + restart, 0, true};
 }
 
 const OwnerAlive alive = [](const Attempt& owner, double) { return "job " + owner.job + " is RUNNING"; };
@@ -63,10 +64,21 @@ TEST_CASE("a requeued incarnation fences out its predecessor, and not the other 
 TEST_CASE("a process that is there owns its folder, one that is gone does not", "[run-folder]") {
   char host[256] = "";
   REQUIRE(gethostname(host, sizeof host) == 0);
-  CHECK_FALSE(owner_alive({"local-1", 0, host, getpid(), false}, 1e9).empty());
-  CHECK(owner_alive({"local-1", 0, host, 2147483000, false}, 0).empty());
-  CHECK_FALSE(owner_alive({"local-1", 0, "another-host", 1, false}, 5).empty());
-  CHECK(owner_alive({"local-1", 0, "another-host", 1, false}, 3600).empty());
+  const auto start = process_start(getpid());
+  REQUIRE(start);
+  CHECK_FALSE(owner_alive({"local-1", 0, host, getpid(), *start, false}, 1e9).empty());
+  // Another process that has got the same pid since.
+  CHECK(owner_alive({"local-1", 0, host, getpid(), *start - 1, false}, 0).empty());
+  CHECK(owner_alive({"local-1", 0, host, 2147483000, 1, false}, 0).empty());
+  CHECK_FALSE(owner_alive({"local-1", 0, "another-host", 1, 1, false}, 5).empty());
+  CHECK(owner_alive({"local-1", 0, "another-host", 1, 1, false}, 3600).empty());
+  // A zombie, which nobody has waited for yet, is gone.
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  siginfo_t info{};
+  REQUIRE(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) == 0);
+  CHECK_FALSE(process_start(child));
+  waitpid(child, nullptr, 0);
 }
 
 TEST_CASE("fresh moves everything into an archive and deletes nothing", "[run-folder]") {
