@@ -8,7 +8,12 @@
 namespace lockstep::train {
 
 std::optional<std::int64_t> process_start(long pid) {
-  const auto text = read_text(fmt::format("/proc/{}/stat", pid));
+  std::optional<std::string> text;
+  try {
+    text = read_text(fmt::format("/proc/{}/stat", pid));
+  } catch (const Error&) {
+    // It ended between open and read.
+  }
   if (!text) return std::nullopt;
   // The name in brackets may hold blanks and brackets: the fields are counted from its end.
   const auto fields = split(trim(text->substr(text->rfind(')') + 1)), ' ');
