@@ -11,6 +11,7 @@ passed=0
 failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+export TMPDIR=$work  # reports of ranks that are killed go with the rest
 
 launch() {  # ranks, step, more arguments of mpirun
   local count=$1
