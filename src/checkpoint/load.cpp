@@ -27,7 +27,8 @@ FileDescriptor open_with_patience(const std::filesystem::path& path) {
     if (errno != ENOENT && errno != ESTALE) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  return open_file(path, O_RDONLY, 0, ExitCode::bad_data);
+  // A file that others see and this node cannot open is the node's fault.
+  return open_file(path, O_RDONLY, 0, ExitCode::internal);
 }
 
 // Replaces the description on every rank by rank 0's.
@@ -89,11 +90,14 @@ std::optional<Loaded> Loaded::verify_together(comm::Communicator& comm, Descript
   broadcast_description(comm, description);
   Loaded loaded;
   std::string mine;
-  try {
-    loaded.own_slabs_ = read_own_slabs(comm, description);
-  } catch (const Error& error) {
-    mine = error.what();
-  }
+  comm::agree(comm, fmt::format("read checkpoint {}", description.path.string()), [&] {
+    try {
+      loaded.own_slabs_ = read_own_slabs(comm, description);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::bad_data) throw;
+      mine = error.what();
+    }
+  });
   const auto faults = comm::gather_texts(comm, mine);
   for (int rank = 0; rank < comm.size(); ++rank) {
     const std::string& text = faults[static_cast<std::size_t>(rank)];

@@ -173,11 +173,11 @@ class Saver {
           const auto bytes = bytes_of(slab);
           part = {static_cast<hsize_t>(slab.first_row), static_cast<hsize_t>(slab.rows), bytes.data()};
           hashes[own[round]] = static_cast<std::int64_t>(hash64(bytes));
-          written_ += slab.bytes;
         }
         file_->write(dataset, name, H5T_IEEE_F32LE, part);
       }
     }
+    tensor_bytes_ = file_->bytes_written();
     // Each slab has one writer, the others bring 0.
     comm_.all_reduce_sum(hashes);
     for (std::size_t k = 0; k < slabs_.size(); ++k) slabs_[k].hash = static_cast<std::uint64_t>(hashes[k]);
@@ -203,7 +203,7 @@ class Saver {
     file_->flush();
     file_->close();
     file_.reset();
-    report_.bytes_by_rank = comm::gather_values(comm_, written_);
+    report_.bytes_by_rank = comm::gather_values(comm_, tensor_bytes_);
     report_.flush_seconds = stopwatch_.lap();
   }
 
@@ -256,7 +256,7 @@ class Saver {
   std::filesystem::path temporary_;
   std::optional<hdf5::CollectiveFile> file_;
   std::int64_t table_offset_ = 0;  // on rank 0
-  std::int64_t written_ = 0;
+  std::int64_t tensor_bytes_ = 0;
   Stopwatch stopwatch_;
   SaveReport report_;
 };

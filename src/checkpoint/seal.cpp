@@ -94,7 +94,8 @@ void read_exactly(int fd, std::span<std::byte> into, std::int64_t offset) {
     const ssize_t got = ::pread(fd, into.data(), std::min<std::size_t>(into.size(), 1u << 30), offset);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
-      throw Error(ExitCode::bad_data,
+      // A node that cannot read says nothing about the file.
+      throw Error(ExitCode::internal,
                   fmt::format("cannot read at byte {}: {}", offset, std::strerror(errno)));
     }
     if (got == 0) throw Error(ExitCode::bad_data, fmt::format("the file ends at byte {}", offset));

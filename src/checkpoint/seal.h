@@ -41,7 +41,8 @@ void visit_structure(int fd, std::int64_t file_bytes, std::span<const SlabRecord
 // the file, or the file is shorter than `file_bytes`.
 std::uint64_t structure_hash(int fd, std::int64_t file_bytes, std::span<const SlabRecord> slabs);
 
-// pread of exactly `into.size()` bytes; throws Error(bad_data) at the file's end or on an I/O error.
+// pread of exactly `into.size()` bytes; throws Error(bad_data) at the file's end, Error(internal) on an I/O
+// error: that is the node's fault, not the file's.
 void read_exactly(int fd, std::span<std::byte> into, std::int64_t offset);
 
 }  // namespace lockstep::checkpoint

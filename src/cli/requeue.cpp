@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <boost/program_options.hpp>
+#include <chrono>
 #include <csignal>
 #include <span>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "checkpoint/folder.h"
@@ -19,6 +21,33 @@
 namespace lockstep::cli {
 
 namespace po = boost::program_options;
+
+namespace {
+
+// A controller that is just being restarted must not cost a saved run its requeue.
+slurm::JobStateAnswer ask_job_state(const std::string& job_id) {
+  constexpr int tries = 4;
+  constexpr std::chrono::seconds pause{5};
+  slurm::JobStateAnswer answer = slurm::job_state(job_id);
+  for (int i = 1; i < tries && !answer.answered; ++i) {
+    std::this_thread::sleep_for(pause);
+    answer = slurm::job_state(job_id);
+  }
+  return answer;
+}
+
+int count_failure(const std::string& run) {
+  try {
+    const auto checkpoints = checkpoint::list(train::RunFolder(run).checkpoints());
+    make_folders(run);
+    return train::count_failure(run, checkpoints.empty() ? -1 : checkpoints.front().step).count;
+  } catch (const Error& error) {
+    fmt::print(stderr, "lockstep: warning: {}: this failure is not counted\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace
 
 int requeue_command(std::span<const std::string> args) {
   po::options_description options("Options");
@@ -67,14 +96,14 @@ int requeue_command(std::span<const std::string> args) {
 
   const std::string token = fmt::format("{}.{}", allocation.job_id, allocation.restart_count);
   const auto outcome = train::read_outcome(run, token);
-  int failures = 0;
-  if (train::is_failure(outcome, status)) {
-    const auto checkpoints = checkpoint::list(train::RunFolder(run).checkpoints());
-    make_folders(run);
-    failures = train::count_failure(run, checkpoints.empty() ? -1 : checkpoints.front().step).count;
+  train::Situation situation{outcome, status,      ask_job_state(allocation.job_id), allocation.restart_count,
+                             0,       max_failures};
+  auto verdict = train::decide(situation);
+  if (verdict.requeue && train::is_failure(outcome, status)) {
+    // Counted only now: what Slurm itself ends or repeats is no failure of the run's.
+    situation.failures = count_failure(run);
+    verdict = train::decide(situation);
   }
-  const auto verdict = train::decide({outcome, status, slurm::job_state(allocation.job_id),
-                                      allocation.restart_count, failures, max_failures});
   if (!verdict.requeue) {
     fmt::print(stderr, "lockstep: job {}: {}\n", allocation.job_id, verdict.reason);
     return verdict.exit_code;

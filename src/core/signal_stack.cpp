@@ -12,7 +12,7 @@ namespace lockstep {
 namespace {
 
 // A frame takes up to 11 KiB with AMX; backtrace() needs some more.
-constexpr std::size_t stack_bytes = 64 * 1024;
+constexpr std::size_t stack_bytes = std::size_t{64} * 1024;
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include "core/files.h"
 
@@ -60,6 +61,16 @@ bool drain(int fd, std::string& output, Clock::time_point end, const std::stop_t
   }
 }
 
+// A child may close its output and stay. False where it is still there at `end`.
+bool reaped_before(pid_t child, int& status, Clock::time_point end) {
+  for (;;) {
+    const pid_t got = ::waitpid(child, &status, WNOHANG);
+    if (got == child || (got < 0 && errno != EINTR)) return true;
+    if (Clock::now() >= end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
 }  // namespace
 
 CommandResult run_command(const std::vector<std::string>& arguments, std::chrono::milliseconds limit,
@@ -90,10 +101,14 @@ CommandResult run_command(const std::vector<std::string>& arguments, std::chrono
   }
   writing = FileDescriptor();
 
-  result.timed_out = !drain(reading.get(), result.output, Clock::now() + limit, stop);
-  if (result.timed_out) ::kill(child, SIGKILL);
+  const auto end = Clock::now() + limit;
+  result.timed_out = !drain(reading.get(), result.output, end, stop);
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  if (!result.timed_out) result.timed_out = !reaped_before(child, status, end);
+  if (result.timed_out) {
+    ::kill(child, SIGKILL);
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
   }
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   return result;

@@ -49,7 +49,8 @@ void pread_all(int fd, const Shard& shard, const Column& column, std::int64_t ro
     const ssize_t got = ::pread(fd, out, static_cast<std::size_t>(left), offset);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
-      throw Error(ExitCode::bad_data,
+      // A short file is the data's fault; an I/O error is the node's, and another node may do better.
+      throw Error(got == 0 ? ExitCode::bad_data : ExitCode::internal,
                   fmt::format("cannot {}: {}", rows_text(shard.file, column, row, rows),
                               got == 0 ? "the file ends before them" : std::strerror(errno)));
     }

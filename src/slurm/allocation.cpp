@@ -30,6 +30,7 @@ Environment process_environment() {
 Allocation read_allocation(const Environment& environment) {
   Allocation allocation;
   if (const char* job = environment("SLURM_JOB_ID")) allocation.job_id = job;
+  if (const char* cluster = environment("SLURM_CLUSTER_NAME")) allocation.cluster = cluster;
   allocation.restart_count = static_cast<int>(number(environment, "SLURM_RESTART_COUNT").value_or(0));
   const char* node = environment("SLURMD_NODENAME");
   allocation.node = node != nullptr ? node : host_name();

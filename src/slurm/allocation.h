@@ -16,6 +16,7 @@ Environment process_environment();
 
 struct Allocation {
   std::string job_id;                    // SLURM_JOB_ID; empty outside a job
+  std::string cluster;                   // SLURM_CLUSTER_NAME
   int restart_count = 0;                 // SLURM_RESTART_COUNT: how often this job was requeued
   std::string node;                      // SLURMD_NODENAME, else the host name
   int rank_hint = 0;                     // the rank that the launcher says we have, before MPI is up

@@ -10,6 +10,7 @@ namespace lockstep::train {
 struct Attempt {
   std::string job;           // Slurm's job id; "local-TIME-PID" outside Slurm
   int restart = 0;           // Slurm's restart count
+  std::string cluster;       // SLURM_CLUSTER_NAME: job ids mean nothing on another cluster
   std::string node;          // of rank 0
   long pid = 0;              // of rank 0
   std::int64_t started = 0;  // process_start() of rank 0: tells the process from a later one with its pid

@@ -1,5 +1,5 @@
-// Everything that a run depends on, in one place. docs/configuration.md and `lockstep train --help` come from
-// the same table, config.cpp.
+// Everything that a run depends on, in one place. `lockstep train --help` prints the table of
+// keys in config.cpp.
 #pragma once
 
 #include <cstdint>

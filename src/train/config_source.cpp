@@ -108,10 +108,18 @@ void read_overrides(std::span<const std::string> overrides, std::map<std::string
   }
 }
 
+// A step's packet holds a few numbers for each micro-batch; more would make it a message of its own size.
+constexpr std::int64_t most_micro_batches = 65536;
+
 void check_combinations(Config& config, const std::string& batch_origin) {
   if (config.train.global_batch % config.train.micro_batch != 0) {
     refuse(batch_origin, fmt::format("train.micro_batch = {} does not divide train.global_batch = {}",
                                      config.train.micro_batch, config.train.global_batch));
+  }
+  if (config.virtual_workers() > most_micro_batches) {
+    refuse(batch_origin,
+           fmt::format("train.global_batch = {} / train.micro_batch = {} are more than {} micro-batches",
+                       config.train.global_batch, config.train.micro_batch, most_micro_batches));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "comm/mpi_session.h"
 #include "core/clock.h"
 #include "core/hash.h"
+#include "core/process_exit.h"
 #include "slurm/stop_signals.h"
 
 namespace lockstep::train {
@@ -31,29 +32,40 @@ class Exit {
   void set_token(std::string token) { token_ = std::move(token); }
 
   [[noreturn]] void leave(ExitCode code, const std::string& reason) const {
-    bool first = true;
-    if (!token_.empty()) {
-      try {
-        first = write_outcome(run_, token_,
-                              {code, 0, reason, fmt::format("rank {} on {}", log_.rank(), log_.node())});
-      } catch (const Error& error) {
-        log_.error(error.what());
-      }
-    }
-    if (first) log_.error(reason);
+    // Whatever happens below, a stuck file system included, this process is gone two seconds from now.
+    exit_within(std::chrono::seconds(2), code);
+    if (record({code, 0, reason, fmt::format("rank {} on {}", log_.rank(), log_.node())})) log_.error(reason);
     comm::MpiSession::abandon(code);
   }
 
   // Every rank calls this with the same words; rank 0 acts.
   void agreed(ExitCode code, const std::string& reason) const {
     if (log_.rank() != 0) return;
-    if (!token_.empty()) write_outcome(run_, token_, {code, 0, reason, "all ranks"});
     log_.agreed_error(reason);
+    record({code, 0, reason, "all ranks"});
   }
 
+  // Writes the outcome if this attempt has a name. Returns whether it is this one that will be read; a
+  // failure is told and no more: the exit code still speaks.
+  bool record(const Outcome& outcome) const {
+    if (token_.empty()) return true;
+    try {
+      return write_outcome(run_, token_, outcome);
+    } catch (const Error& error) {
+      log_.warn(error.what());
+      return true;
+    }
+  }
+
+  // Any outcome but an orderly one. False where it cannot be read: a file system that stumbles must not end a
+  // save.
   bool failed_already() const {
-    const auto outcome = token_.empty() ? std::nullopt : read_outcome(run_, token_);
-    return outcome && (outcome->code == ExitCode::internal || outcome->code == ExitCode::peer_failed);
+    try {
+      const auto outcome = token_.empty() ? std::nullopt : read_outcome(run_, token_);
+      return outcome && outcome->code != ExitCode::finished && outcome->code != ExitCode::requeue;
+    } catch (const Error&) {
+      return false;
+    }
   }
 
  private:
@@ -85,6 +97,8 @@ Attempt make_attempt(comm::Communicator& comm, const slurm::Allocation& allocati
   attempt.node = allocation.node;
   attempt.pid = ::getpid();
   comm::broadcast_text(comm, attempt.job, 0);
+  attempt.cluster = allocation.cluster;
+  comm::broadcast_text(comm, attempt.cluster, 0);
   comm::broadcast_text(comm, attempt.node, 0);
   std::array<std::int64_t, 2> process = {attempt.pid, process_start(attempt.pid).value_or(0)};
   comm.broadcast(std::as_writable_bytes(std::span(process)), 0);
@@ -117,22 +131,17 @@ void check_same_configuration(comm::Communicator& comm, const ResolvedConfig& re
   }
 }
 
-void claim(comm::Communicator& comm, RunFolder& folder, const Attempt& attempt, RunOptions& options,
+void claim(comm::Communicator& comm, RunFolder& folder, const Attempt& attempt, const RunOptions& options,
            const Log& log) {
-  std::int64_t requeued = 0;
   comm::agree(comm, "use the run folder", [&] {
     if (comm.rank() != 0) return;
-    requeued = folder.claim(attempt, owner_alive) ? 1 : 0;
-    if (options.fresh && requeued == 0) folder.archive();
+    const bool requeued = folder.claim(attempt, owner_alive, options.fresh);
+    if (requeued && options.fresh) {
+      log.info("requeued: --fresh was obeyed at the first start and is not repeated");
+    }
     std::filesystem::remove_all(folder.late_ranks());
     std::filesystem::remove(folder.path() / "outcome" / attempt.token());
   });
-  comm.broadcast(std::as_writable_bytes(std::span(&requeued, 1)), 0);
-  if (requeued != 0 && (options.fresh || options.fork)) {
-    // They were meant for the first start: a requeued job repeats its command line.
-    log.info("requeued: --fresh and --fork were obeyed at the first start and are not repeated");
-    options = {};
-  }
 }
 
 // Runs `work`, which gives an exit code. An error of this rank alone ends the process at once, before
@@ -154,7 +163,7 @@ int or_leave(const Exit& exit, Work&& work) {
 
 }  // namespace
 
-int launch(const ResolvedConfig& resolved, const RunOptions& requested) {
+int launch(const ResolvedConfig& resolved, const RunOptions& options) {
   slurm::install_stop_signals();
   const slurm::Allocation allocation = slurm::read_allocation(slurm::process_environment());
   const Log log(allocation.rank_hint, allocation.node);
@@ -175,7 +184,6 @@ int launch(const ResolvedConfig& resolved, const RunOptions& requested) {
     const Attempt attempt = make_attempt(*comm, allocation);
     run = std::make_unique<Run>(Run::Setting{resolved, allocation, attempt, folder, *comm, watchdog, log});
     run->prepare();
-    RunOptions options = requested;
     claim(*comm, folder, attempt, options, log);
     exit.set_token(attempt.token());
     watchdog.set_run({folder.late_ranks(), attempt.token(), comm->rank(),
@@ -193,8 +201,9 @@ int launch(const ResolvedConfig& resolved, const RunOptions& requested) {
     }
     if (comm->rank() == 0) {
       outcome.who = fmt::format("rank 0 on {}", attempt.node);
-      write_outcome(folder.path(), attempt.token(), outcome);
-      folder.release(attempt);
+      exit.record(outcome);
+      // A job that is going to be requeued keeps its folder.
+      if (!attempt.in_slurm || outcome.code == ExitCode::finished) folder.release(attempt);
       log.info(outcome.code == ExitCode::finished
                    ? fmt::format("finished: {}", outcome.reason)
                    : fmt::format("stopped after step {} ({}); start it again to go on", outcome.step,

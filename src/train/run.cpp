@@ -40,6 +40,7 @@ Run::~Run() = default;
 
 void Run::prepare() {
   open_data();
+  check_same_data();
   comm::agree(setting_.comm, "build the model", [&] {
     learner_.emplace(config_, threads_, train_data_->sample_shape(), train_data_->classes());
   });
@@ -79,12 +80,36 @@ void Run::open_data() {
   });
 }
 
+// Nodes may have copies of their own: ranks that read different data would train something that nobody asked
+// for.
+void Run::check_same_data() {
+  const auto all =
+      comm::gather_texts(setting_.comm, fmt::format("{} to train and {} to test", identity_of(*train_data_),
+                                                    test_data_ ? identity_of(*test_data_) : "nothing"));
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] == all[0]) continue;
+    throw AgreedError(
+        ExitCode::bad_data,
+        fmt::format("rank {} on {} sees other data than rank 0 on {}: {}, and {}; give all nodes the "
+                    "same files",
+                    rank, setting_.comm.host(static_cast<int>(rank)), setting_.comm.host(0), all[rank],
+                    all[0]));
+  }
+}
+
 void Run::resume() {
   auto snapshot = learner_->snapshot();
   save_seconds_ = assumed_fixed_seconds + static_cast<double>(snapshot.bytes()) / assumed_bytes_per_second;
   const auto loaded = checkpoint::open_newest(setting_.comm, setting_.folder.checkpoints(),
                                               [&](const std::string& text) { setting_.log.warn(text); });
   if (!loaded) {
+    comm::agree(setting_.comm, "resume", [&] {
+      if (setting_.comm.rank() != 0 || checkpoint::list(setting_.folder.checkpoints()).empty()) return;
+      throw Error(
+          ExitCode::bad_data,
+          fmt::format("no checkpoint in {} is intact; put a good one there, or start over with --fresh",
+                      setting_.folder.checkpoints().string()));
+    });
     check_environments(std::nullopt);
     return;
   }
@@ -185,6 +210,12 @@ void Run::announce_bytes() {
     setting_.log.info(fmt::format("read {} of training data: {:.3f} x the {:.2f} epochs of {}",
                                   human_bytes(static_cast<double>(bytes)),
                                   static_cast<double>(bytes) / (once * epochs), epochs, human_bytes(once)));
+    constexpr double too_much = 1.1;
+    if (setting_.comm.rank() == 0 && epochs >= 1 && static_cast<double>(bytes) > too_much * once * epochs) {
+      setting_.log.warn(
+          "the shards' chunks are shared by many micro-batches and read again by each: make them smaller "
+          "(docs/formats.md)");
+    }
   }
 }
 

@@ -64,6 +64,7 @@ class Run {
 
  private:
   void open_data();
+  void check_same_data();
   void resume();
   void check_identity(const checkpoint::State& state);
   void check_environments(const std::optional<std::string>& earlier);

@@ -29,8 +29,9 @@ constexpr std::chrono::seconds patience{5};
 constexpr std::chrono::milliseconds look_again{50};
 
 std::string to_text(const Attempt& attempt) {
-  return fmt::format("job={}\nrestart={}\nnode={}\npid={}\nstarted={}\nslurm={}\n", attempt.job,
-                     attempt.restart, attempt.node, attempt.pid, attempt.started, attempt.in_slurm ? 1 : 0);
+  return fmt::format("job={}\nrestart={}\ncluster={}\nnode={}\npid={}\nstarted={}\nslurm={}\n", attempt.job,
+                     attempt.restart, attempt.cluster, attempt.node, attempt.pid, attempt.started,
+                     attempt.in_slurm ? 1 : 0);
 }
 
 Attempt from_text(const std::string& text) {
@@ -43,6 +44,7 @@ Attempt from_text(const std::string& text) {
   Attempt attempt;
   attempt.job = values["job"];
   attempt.restart = static_cast<int>(parse_int(values["restart"]).value_or(0));
+  attempt.cluster = values["cluster"];
   attempt.node = values["node"];
   attempt.pid = static_cast<long>(parse_int(values["pid"]).value_or(0));
   attempt.started = parse_int(values["started"]).value_or(0);
@@ -51,17 +53,13 @@ Attempt from_text(const std::string& text) {
 }
 
 bool same(const Attempt& a, const Attempt& b) {
-  return a.job == b.job && a.restart == b.restart && a.node == b.node && a.pid == b.pid;
-}
-
-std::string this_host() {
-  char name[256] = "";
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+  return a.job == b.job && a.restart == b.restart && a.cluster == b.cluster && a.node == b.node &&
+         a.pid == b.pid;
 }
 
 }  // namespace
 
-std::string owner_alive(const Attempt& owner, double heartbeat_age) {
+std::string owner_alive(const Attempt& owner, const std::string& here, double heartbeat_age) {
   if (owner.in_slurm) {
     const auto answer = slurm::job_state(owner.job);
     if (answer.job) {
@@ -73,7 +71,7 @@ std::string owner_alive(const Attempt& owner, double heartbeat_age) {
       return over ? "" : fmt::format("job {} is {}", owner.job, answer.job->state);
     }
     if (answer.answered) return "";
-  } else if (owner.node == this_host()) {
+  } else if (owner.node == here) {
     const bool exists = process_start(owner.pid) == owner.started;
     return exists ? fmt::format("process {} is running", owner.pid) : "";
   }
@@ -82,7 +80,7 @@ std::string owner_alive(const Attempt& owner, double heartbeat_age) {
   return "";
 }
 
-bool RunFolder::claim(const Attempt& attempt, const OwnerAlive& alive) {
+bool RunFolder::claim(const Attempt& attempt, const OwnerAlive& alive, bool fresh) {
   make_folders(checkpoints());
   // Two jobs that start in the same moment: the lock makes one of them look after the other has written.
   const FileDescriptor lock = open_file(path_ / ".claim", O_RDWR | O_CREAT, 0644, ExitCode::cannot_create);
@@ -90,35 +88,43 @@ bool RunFolder::claim(const Attempt& attempt, const OwnerAlive& alive) {
 
   bool requeued = false;
   if (const auto text = read_text(owner_file())) {
-    const Attempt owner = from_text(*text);
-    requeued = owner.in_slurm && attempt.in_slurm && owner.job == attempt.job;
-    if (requeued && owner.restart > attempt.restart) {
+    Attempt owner = from_text(*text);
+    const bool same_cluster = owner.in_slurm && attempt.in_slurm && owner.cluster == attempt.cluster;
+    const bool same_job = same_cluster && owner.job == attempt.job;
+    if (same_job && owner.restart > attempt.restart) {
       throw Error(ExitCode::cannot_create,
                   fmt::format("run folder {} belongs to restart {} of this job; this is restart {}",
                               path_.string(), owner.restart, attempt.restart));
     }
-    if (!requeued && text->find("\nended=1\n") == std::string::npos) {
-      struct stat status {};
-      const double age = ::stat(owner_file().c_str(), &status) == 0
-                             ? wall_seconds() - static_cast<double>(status.st_mtime)
-                             : heartbeat_limit;
-      std::string reason = alive(owner, age);
-      const auto end = std::chrono::steady_clock::now() + patience;
-      while (!reason.empty() && !owner.in_slurm && std::chrono::steady_clock::now() < end) {
-        std::this_thread::sleep_for(look_again);
-        reason = alive(owner, age);
-      }
-      if (!reason.empty()) {
-        throw Error(
-            ExitCode::cannot_create,
-            fmt::format("run folder {} is in use by job {} on {} ({}); give this run another run.dir, or "
-                        "end that job first",
-                        path_.string(), owner.job, owner.node, reason));
-      }
-    }
+    requeued = same_job && owner.restart < attempt.restart;
+    // Slurm cannot tell about another step of this very job, nor about another cluster's: their process and
+    // their heartbeat can.
+    owner.in_slurm = same_cluster && !same_job;
+    if (!requeued && text->find("\nended=1\n") == std::string::npos) refuse_if_alive(owner, attempt, alive);
   }
+  // Before the folder has the new owner's name: a start that dies in between is obeyed again.
+  if (fresh && !requeued) archive();
   write_atomically(owner_file(), to_text(attempt));
   return requeued;
+}
+
+void RunFolder::refuse_if_alive(const Attempt& owner, const Attempt& attempt, const OwnerAlive& alive) const {
+  struct stat status {};
+  const double age = ::stat(owner_file().c_str(), &status) == 0
+                         ? wall_seconds() - static_cast<double>(status.st_mtime)
+                         : heartbeat_limit;
+  std::string reason = alive(owner, attempt.node, age);
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (!reason.empty() && !owner.in_slurm && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(look_again);
+    reason = alive(owner, attempt.node, age);
+  }
+  if (reason.empty()) return;
+  throw Error(
+      ExitCode::cannot_create,
+      fmt::format("run folder {} is in use by job {} on {} ({}); give this run another run.dir, or end "
+                  "that job first",
+                  path_.string(), owner.job, owner.node, reason));
 }
 
 void RunFolder::fence(const Attempt& attempt) const {

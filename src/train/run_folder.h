@@ -12,10 +12,12 @@ namespace lockstep::train {
 
 // Is the job that owns a folder still there? Returns a sentence that says how we know ("job 12 is RUNNING"),
 // or nothing where it is gone.
-using OwnerAlive = std::function<std::string(const Attempt& owner, double heartbeat_age)>;
+// `here` is the name of this node.
+using OwnerAlive =
+    std::function<std::string(const Attempt& owner, const std::string& here, double heartbeat_age)>;
 
 // Asks Slurm about a job of Slurm's, and the process table or the heartbeat's age about anything else.
-std::string owner_alive(const Attempt& owner, double heartbeat_age);
+std::string owner_alive(const Attempt& owner, const std::string& here, double heartbeat_age);
 
 class RunFolder {
  public:
@@ -31,9 +33,10 @@ class RunFolder {
 
   // Creates the folder where needed and makes `attempt` its owner. A folder of another job that is alive, and
   // stays so for a few seconds (a process may take that long to end after its launcher has), is refused with
-  // Error(cannot_create), naming job and host; an earlier incarnation of the same job is replaced. Returns
-  // whether the folder belonged to the same job before (this is a requeued incarnation).
-  bool claim(const Attempt& attempt, const OwnerAlive& alive);
+  // Error(cannot_create), naming job and host; an earlier incarnation of the same job is replaced. With
+  // `fresh` what is there goes into an archive first, unless this is a requeued incarnation, which repeats
+  // the command line of the first start. Returns whether it is one.
+  bool claim(const Attempt& attempt, const OwnerAlive& alive, bool fresh = false);
 
   // Throws Error(cannot_create) unless `attempt` is still the owner: called before every rename and removal.
   void fence(const Attempt& attempt) const;
@@ -45,10 +48,11 @@ class RunFolder {
   // owner any more.
   void release(const Attempt& attempt) const;
 
-  // Moves everything of the earlier run into archive-NNN/, for --fresh: nothing is deleted.
+  // Moves everything of the earlier run into archive-NNN/: nothing is deleted.
   void archive();
 
  private:
+  void refuse_if_alive(const Attempt& owner, const Attempt& attempt, const OwnerAlive& alive) const;
   std::filesystem::path owner_file() const { return path_ / "owner"; }
   std::filesystem::path path_;
 };

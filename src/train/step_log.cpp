@@ -37,7 +37,8 @@ StepLog::StepLog(std::filesystem::path path, std::string_view header, std::int64
     kept.append(line).push_back('\n');
     last_row_ = std::max(last_row_, *step);
   }
-  if (kept != old) write_atomically(path_, kept);
+  // Always a new file: a predecessor that is cut off but not dead appends to the old one.
+  write_atomically(path_, kept);
   file_ = open_file(path_, O_WRONLY | O_APPEND, 0, ExitCode::cannot_create);
 }
 

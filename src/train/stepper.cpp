@@ -8,7 +8,6 @@
 #include "core/clock.h"
 #include "optim/gradient_norm.h"
 #include "optim/schedule.h"
-#include "slurm/stop_signals.h"
 
 namespace lockstep::train {
 
@@ -47,7 +46,7 @@ bool Stepper::compute(std::int64_t steps_done, StepReport& report) {
     std::optional<data::Batch> batch;
     while (!batch) {
       batch = loader_.next(look_up);
-      if (!batch && slurm::received_stop_signal() != 0) return false;
+      if (!batch && any(local_votes(deadline_near_()))) return false;
     }
     const double ready = monotonic_seconds();
     report.data_seconds += ready - asked;

@@ -15,6 +15,7 @@
 
 #include "core/clock.h"
 #include "core/files.h"
+#include "core/process_exit.h"
 #include "core/text.h"
 #include "slurm/stop_signals.h"
 
@@ -128,6 +129,12 @@ void Watchdog::watch(const std::stop_token& stop) {
       publish(run, place);
       published = place.since;
     }
+    // A note of an earlier place would make a rank that has frozen since look alive.
+    if (known && published > 0 && published < place.since) {
+      std::error_code ignored;
+      std::filesystem::remove(run.folder / fmt::format("{}.{}", run.token, run.rank), ignored);
+      published = -1;
+    }
   }
 }
 
@@ -137,8 +144,16 @@ void Watchdog::publish(const Run& run, const Place& place) const {
     write_atomically(run.folder / fmt::format("{}.{}", run.token, run.rank),
                      fmt::format("{},{},{},{}", static_cast<int>(place.phase), place.step,
                                  waiting_.load() > 0 ? "waiting" : "working", node_));
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // A file system that does not take the note is one of the ways to be late; the others will say so.
+  }
+}
+
+std::string Watchdog::note_of(const Run& run, std::size_t rank) {
+  try {
+    return read_text(run.folder / fmt::format("{}.{}", run.token, rank)).value_or("");
+  } catch (const Error&) {
+    return "";
   }
 }
 
@@ -146,8 +161,7 @@ std::string Watchdog::late_ranks(const Run& run, const Place& place) const {
   std::vector<std::string> silent;
   std::vector<std::string> busy;
   for (std::size_t rank = 0; rank < run.nodes.size(); ++rank) {
-    const auto note = read_text(run.folder / fmt::format("{}.{}", run.token, rank));
-    const auto parts = split(note.value_or(""), ',');
+    const auto parts = split(note_of(run, rank), ',');
     if (parts.size() != 4) {
       silent.push_back(fmt::format("rank {} on {} gives no sign of life", rank, run.nodes[rank]));
       continue;
@@ -166,10 +180,7 @@ std::string Watchdog::late_ranks(const Run& run, const Place& place) const {
 
 void Watchdog::give_up(const Place& place) {
   // Whatever happens below, a stuck file system included, this process is gone two seconds from now.
-  std::thread([] {
-    std::this_thread::sleep_for(std::chrono::seconds(2));
-    ::_exit(static_cast<int>(ExitCode::peer_failed));
-  }).detach();
+  exit_within(std::chrono::seconds(2), ExitCode::peer_failed);
   std::unique_ptr<Run> run;
   {
     const std::lock_guard guard(mutex_);

@@ -67,6 +67,7 @@ class Watchdog {
   void watch(const std::stop_token& stop);
   double limit(Phase phase) const;
   void publish(const Run& run, const Place& place) const;
+  static std::string note_of(const Run& run, std::size_t rank);
   std::string late_ranks(const Run& run, const Place& place) const;
   [[noreturn]] void give_up(const Place& place);
 

@@ -16,11 +16,13 @@ using namespace lockstep::train;
 namespace {
 
 Attempt slurm_attempt(const std::string& job, int restart) {
-  return {job, restart, "n1", 100 + restart, 0, true};
+  return {job, restart, "cluster", "n1", 100 + restart, 0, true};
 }
 
-const OwnerAlive alive = [](const Attempt& owner, double) { return "job " + owner.job + " is RUNNING"; };
-const OwnerAlive gone = [](const Attempt&, double) { return std::string(); };
+const OwnerAlive alive = [](const Attempt& owner, const std::string&, double) {
+  return "job " + owner.job + " is RUNNING";
+};
+const OwnerAlive gone = [](const Attempt&, const std::string&, double) { return std::string(); };
 
 }  // namespace
 
@@ -61,17 +63,59 @@ TEST_CASE("a requeued incarnation fences out its predecessor, and not the other 
   CHECK_NOTHROW(run.fence(slurm_attempt("12", 1)));
 }
 
+TEST_CASE("a second step of the same job is no requeued incarnation", "[run-folder]") {
+  const TempFolder folder;
+  RunFolder run(folder / "run");
+  run.claim(slurm_attempt("12", 1), gone);
+  // The job is RUNNING in either case: only process and heartbeat can tell.
+  const OwnerAlive by_process = [](const Attempt& owner, const std::string& here, double) {
+    CHECK_FALSE(owner.in_slurm);
+    CHECK(here == "n1");
+    return std::string("process 101 is running");
+  };
+  CHECK_THROWS_AS(run.claim(slurm_attempt("12", 1), by_process), Error);
+  CHECK_FALSE(run.claim(slurm_attempt("12", 1), gone));
+}
+
+TEST_CASE("the same job id on another cluster is another job", "[run-folder]") {
+  const TempFolder folder;
+  RunFolder run(folder / "run");
+  run.claim(slurm_attempt("12", 0), gone);
+  Attempt other = slurm_attempt("12", 1);
+  other.cluster = "elsewhere";
+  CHECK_THROWS_AS(run.claim(other,
+                            [](const Attempt& owner, const std::string&, double) {
+                              CHECK_FALSE(owner.in_slurm);
+                              return std::string("it gave a sign of life 3 s ago");
+                            }),
+                  Error);
+  CHECK_FALSE(run.claim(other, gone));
+}
+
+TEST_CASE("fresh archives at the first start and not again in a requeued one", "[run-folder]") {
+  const TempFolder folder;
+  RunFolder run(folder / "run");
+  run.claim(slurm_attempt("11", 0), gone);
+  write_atomically(run.metrics(), "old");
+  CHECK_FALSE(run.claim(slurm_attempt("12", 0), gone, true));
+  CHECK(read_text(run.path() / "archive-001/metrics.csv") == "old");
+  write_atomically(run.metrics(), "new");
+  CHECK(run.claim(slurm_attempt("12", 1), alive, true));
+  CHECK(read_text(run.metrics()) == "new");
+  // A second step of the job asks for it anew.
+  CHECK_FALSE(run.claim(slurm_attempt("12", 1), gone, true));
+  CHECK(read_text(run.path() / "archive-002/metrics.csv") == "new");
+}
+
 TEST_CASE("a process that is there owns its folder, one that is gone does not", "[run-folder]") {
-  char host[256] = "";
-  REQUIRE(gethostname(host, sizeof host) == 0);
   const auto start = process_start(getpid());
   REQUIRE(start);
-  CHECK_FALSE(owner_alive({"local-1", 0, host, getpid(), *start, false}, 1e9).empty());
+  CHECK_FALSE(owner_alive({"local-1", 0, "", "here", getpid(), *start, false}, "here", 1e9).empty());
   // Another process that has got the same pid since.
-  CHECK(owner_alive({"local-1", 0, host, getpid(), *start - 1, false}, 0).empty());
-  CHECK(owner_alive({"local-1", 0, host, 2147483000, 1, false}, 0).empty());
-  CHECK_FALSE(owner_alive({"local-1", 0, "another-host", 1, 1, false}, 5).empty());
-  CHECK(owner_alive({"local-1", 0, "another-host", 1, 1, false}, 3600).empty());
+  CHECK(owner_alive({"local-1", 0, "", "here", getpid(), *start - 1, false}, "here", 0).empty());
+  CHECK(owner_alive({"local-1", 0, "", "here", 2147483000, 1, false}, "here", 0).empty());
+  CHECK_FALSE(owner_alive({"local-1", 0, "", "there", 1, 1, false}, "here", 5).empty());
+  CHECK(owner_alive({"local-1", 0, "", "there", 1, 1, false}, "here", 3600).empty());
   // A zombie, which nobody has waited for yet, is gone.
   const pid_t child = fork();
   if (child == 0) _exit(0);
