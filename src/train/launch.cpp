@@ -169,7 +169,9 @@ int launch(const ResolvedConfig& resolved, const RunOptions& options) {
   const Log log(allocation.rank_hint, allocation.node);
   RunFolder folder(resolved.config.run.dir);
   Exit exit(folder.path(), log);
-  if (allocation.in_job()) exit.set_token(fmt::format("{}.{}", allocation.job_id, allocation.restart_count));
+  if (allocation.in_job() && !folder.owned_by_step_of(allocation.job_id, allocation.restart_count)) {
+    exit.set_token(fmt::format("{}.{}", allocation.job_id, allocation.restart_count));
+  }
   Watchdog watchdog(resolved.config.limits, allocation.node, allocation.rank_hint);
 
   std::unique_ptr<comm::MpiSession> mpi;

@@ -127,6 +127,13 @@ void RunFolder::refuse_if_alive(const Attempt& owner, const Attempt& attempt, co
                   path_.string(), owner.job, owner.node, reason));
 }
 
+bool RunFolder::owned_by_step_of(const std::string& job, int restart) const {
+  const auto text = read_text(owner_file());
+  if (!text) return false;
+  const Attempt owner = from_text(*text);
+  return owner.in_slurm && owner.job == job && owner.restart == restart;
+}
+
 void RunFolder::fence(const Attempt& attempt) const {
   const auto text = read_text(owner_file());
   const Attempt owner = text ? from_text(*text) : Attempt{};

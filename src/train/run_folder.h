@@ -38,6 +38,10 @@ class RunFolder {
   // the command line of the first start. Returns whether it is one.
   bool claim(const Attempt& attempt, const OwnerAlive& alive, bool fresh = false);
 
+  // Whether the owner is an earlier step of this very attempt, which may still live: then the attempt's
+  // outcome is that step's to write. Any rank may ask.
+  bool owned_by_step_of(const std::string& job, int restart) const;
+
   // Throws Error(cannot_create) unless `attempt` is still the owner: called before every rename and removal.
   void fence(const Attempt& attempt) const;
 
