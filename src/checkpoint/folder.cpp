@@ -88,7 +88,10 @@ std::string temporary_name(std::int64_t step, const Attempt& attempt) {
 std::vector<Entry> list(const fs::path& folder) {
   std::vector<Entry> entries;
   for (const fs::path& path : files_in(folder)) {
-    if (const auto step = step_of(path.filename().string())) entries.push_back({path, *step});
+    // Only files: opening a pipe of that name would wait for a writer.
+    std::error_code error;
+    const auto step = step_of(path.filename().string());
+    if (step && fs::is_regular_file(path, error)) entries.push_back({path, *step});
   }
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.step > b.step; });
   return entries;

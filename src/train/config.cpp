@@ -162,9 +162,12 @@ std::vector<Key> make_keys() {
        whole(
            [](Config & c) -> auto& { return c.eval.batch; }, 1)},
 
-      {"checkpoint.every", "0", "steps between checkpoints; 0: only when the run stops", allowed,
+      {"checkpoint.every", "0", "steps between checkpoints; 0: by time only", allowed,
        whole(
            [](Config & c) -> auto& { return c.checkpoint.every; }, 0)},
+      {"checkpoint.minutes", "15", "minutes between checkpoints at most; 0: by steps only", allowed,
+       real(
+           [](Config & c) -> auto& { return c.checkpoint.minutes; }, 0)},
       {"checkpoint.keep", "2", "checkpoints to keep", allowed,
        whole(
            [](Config & c) -> auto& { return c.checkpoint.keep; }, 1)},

@@ -50,7 +50,8 @@ struct Config {
     std::int64_t batch = 0;
   } eval;
   struct Checkpoint {
-    std::int64_t every = 0;  // steps; 0: only when the run stops
+    std::int64_t every = 0;  // steps; 0: not by steps
+    double minutes = 0;      // since the last one; 0: not by time
     std::int64_t keep = 0;
   } checkpoint;
   // Seconds that each wait may take before the run leaves with exit code 76 (contract C7).

@@ -60,20 +60,44 @@ struct Given {
   std::string origin;
 };
 
-void read_file(const std::filesystem::path& file, std::map<std::string, Given>& given) {
+std::string text_of(const std::filesystem::path& file) {
+  const auto missing = [&](const std::string& why) {
+    return Error(ExitCode::missing_input,
+                 fmt::format("cannot read the configuration {}: {}", file.string(), why));
+  };
   std::error_code error;
-  const auto text = std::filesystem::is_directory(file, error) ? std::nullopt : read_text(file);
-  if (!text) {
-    throw Error(ExitCode::missing_input,
-                fmt::format("cannot read the configuration {}: no such file", file.string()));
+  if (std::filesystem::is_directory(file, error)) throw missing("it is a folder");
+  try {
+    if (auto text = read_text(file)) return *text;
+  } catch (const Error& unreadable) {
+    throw missing(unreadable.what());
   }
-  const auto lines = lines_of_keys(*text);
+  throw missing("no such file");
+}
+
+// Boost's parser says that a line is wrong, not which.
+void check_lines(const std::filesystem::path& file, const std::string& text) {
+  int number = 0;
+  for (const std::string& raw : split(text, '\n')) {
+    ++number;
+    const std::string_view line = trim(std::string_view(raw).substr(0, raw.find('#')));
+    const bool section = line.size() > 2 && line.front() == '[' && line.back() == ']';
+    if (line.empty() || section || line.find('=') != std::string_view::npos) continue;
+    refuse(fmt::format("{}:{}", file.string(), number),
+           fmt::format("\"{}\" is neither [section] nor key = value", line));
+  }
+}
+
+void read_file(const std::filesystem::path& file, std::map<std::string, Given>& given) {
+  const std::string text = text_of(file);
+  check_lines(file, text);
+  const auto lines = lines_of_keys(text);
   const auto origin = [&](const std::string& key, int occurrence) {
     auto [at, end] = lines.equal_range(key);
     while (at != end && occurrence-- > 0) ++at;
     return at == end ? file.string() : fmt::format("{}:{}", file.string(), at->second);
   };
-  std::istringstream stream(*text);
+  std::istringstream stream(text);
   try {
     for (const auto& option : po::parse_config_file(stream, describe_keys(), true).options) {
       const std::string& key = option.string_key;

@@ -107,15 +107,26 @@ Attempt make_attempt(comm::Communicator& comm, const slurm::Allocation& allocati
   return attempt;
 }
 
+// The largest micro-batch that divides the global batch and gives each rank one.
+std::int64_t fitting_micro_batch(std::int64_t global_batch, int ranks) {
+  std::int64_t size = std::max<std::int64_t>(1, global_batch / ranks);
+  while (global_batch % size != 0) --size;
+  return size;
+}
+
 void check_ranks(const Config& config, int ranks) {
   const std::int64_t workers = config.virtual_workers();
   if (ranks <= workers) return;
+  const std::string fewer = workers == 1 ? "1 rank" : fmt::format("1 to {} ranks", workers);
   throw AgreedError(
       ExitCode::bad_config,
-      fmt::format("{} ranks are more than the {} micro-batches of a step (train.global_batch = {} / "
-                  "train.micro_batch = {}): run 1 to {} ranks, or make train.micro_batch {} or less",
-                  ranks, workers, config.train.global_batch, config.train.micro_batch, workers,
-                  std::max<std::int64_t>(1, config.train.global_batch / ranks)));
+      fmt::format("{} ranks are more than the micro-batches of a step, {} (train.global_batch = {} / "
+                  "train.micro_batch = {}): run {}{}",
+                  ranks, workers, config.train.global_batch, config.train.micro_batch, fewer,
+                  ranks <= config.train.global_batch
+                      ? fmt::format(", or set train.micro_batch = {}",
+                                    fitting_micro_batch(config.train.global_batch, ranks))
+                      : std::string()));
 }
 
 void check_same_configuration(comm::Communicator& comm, const ResolvedConfig& resolved) {

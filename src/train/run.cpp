@@ -66,7 +66,8 @@ void Run::start(const RunOptions& options) {
       virtual_workers);
   deadline_.emplace(setting_.allocation, setting_.comm.rank() == 0);
   stepper_.emplace(config_, *learner_, *loader_, setting_.comm, *reducer_, setting_.watchdog,
-                   [this] { return deadline_near(); });
+                   Clock{[this] { return deadline_near(); }, [this] { return clock_says_save(); }});
+  saved_at_ = monotonic_seconds();
   announce();
 }
 
@@ -114,12 +115,25 @@ void Run::resume() {
     return;
   }
   const checkpoint::State& state = loaded->state();
+  comm::agree(setting_.comm, "set damaged checkpoints aside", [&] {
+    if (setting_.comm.rank() == 0) set_damaged_aside(state.step);
+  });
   check_identity(state);
   check_environments(text_value(state, "environment"));
   loaded->read(setting_.comm, snapshot.views());
   learner_->restore(snapshot);
   step_ = resumed_at_ = saved_step_ = state.step;
   samples_ = state.samples;
+}
+
+// Newer ones than the one that is used were damaged. Under another name they are kept, but neither counted as
+// good ones, nor looked at again, nor overwritten when the run comes to their step.
+void Run::set_damaged_aside(std::int64_t used_step) const {
+  for (const checkpoint::Entry& entry : checkpoint::list(setting_.folder.checkpoints())) {
+    if (entry.step <= used_step) continue;
+    setting_.folder.fence(setting_.attempt);
+    rename_durably(entry.path, entry.path.parent_path() / ("damaged-" + entry.path.filename().string()));
+  }
 }
 
 void Run::check_identity(const checkpoint::State& state) {
@@ -196,8 +210,7 @@ void Run::announce() const {
       idle > 0 ? fmt::format(" ({:.0f} % of the ranks' time idle: use a divisor of {})", 100 * idle, workers)
                : ""));
   if (step_ > 0) {
-    setting_.log.info(
-        fmt::format("resumed from step {} of {}; nothing is repeated", step_, config_.train.steps));
+    setting_.log.info(fmt::format("resumed from step {} of {}", step_, config_.train.steps));
   }
 }
 
@@ -206,12 +219,12 @@ void Run::announce_bytes() {
   setting_.comm.all_reduce_sum(std::span<std::int64_t>(&bytes, 1));
   const double epochs = static_cast<double>(step_ - resumed_at_) / static_cast<double>(steps_per_epoch_);
   const auto once = static_cast<double>(train_data_->bytes());
-  if (epochs > 0) {
+  if (epochs >= 1) {
     setting_.log.info(fmt::format("read {} of training data: {:.3f} x the {:.2f} epochs of {}",
                                   human_bytes(static_cast<double>(bytes)),
                                   static_cast<double>(bytes) / (once * epochs), epochs, human_bytes(once)));
     constexpr double too_much = 1.1;
-    if (setting_.comm.rank() == 0 && epochs >= 1 && static_cast<double>(bytes) > too_much * once * epochs) {
+    if (setting_.comm.rank() == 0 && static_cast<double>(bytes) > too_much * once * epochs) {
       setting_.log.warn(
           "the shards' chunks are shared by many micro-batches and read again by each: make them smaller "
           "(docs/formats.md)");
@@ -225,6 +238,11 @@ StepPosition Run::position() const {
 
 bool Run::deadline_near() const {
   return deadline_ && deadline_->near(save_seconds_, step_seconds_);
+}
+
+bool Run::clock_says_save() const {
+  return setting_.comm.rank() == 0 && config_.checkpoint.minutes > 0 &&
+         monotonic_seconds() - saved_at_ > 60 * config_.checkpoint.minutes;
 }
 
 bool Run::evaluation_due() const {
@@ -246,7 +264,7 @@ Outcome Run::execute() {
       take_step();
     }
     const bool due = config_.checkpoint.every > 0 && step_ % config_.checkpoint.every == 0;
-    if (due && !any(votes_) && !evaluation_due() && saved_step_ != step_) save();
+    if ((due || save_by_clock_) && !any(votes_) && !evaluation_due() && saved_step_ != step_) save();
   }
   // All is done and evaluated, or the ranks agreed to stop: either way this very step is what is kept.
   if (saved_step_ != step_ && step_ > 0) save();
@@ -267,6 +285,7 @@ void Run::take_step() {
   const StepPosition at = position();
   const StepReport report = stepper_->run(step_);
   votes_ = report.votes;
+  save_by_clock_ = report.save_due;
   if (report.abandoned) return;
   ++step_;
   samples_ += report.samples;
@@ -319,6 +338,8 @@ void Run::save() {
   });
   save_seconds_ = monotonic_seconds() - begin;
   saved_step_ = step_;
+  saved_at_ = monotonic_seconds();
+  save_by_clock_ = false;
   setting_.log.info(fmt::format("saved {} ({}, {:.2f} s)", report.path.string(),
                                 human_bytes(static_cast<double>(report.file_bytes)), save_seconds_));
   if (records_) records_->event(step_, "saved", report.path.filename().string());

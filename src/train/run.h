@@ -66,6 +66,7 @@ class Run {
   void open_data();
   void check_same_data();
   void resume();
+  void set_damaged_aside(std::int64_t used_step) const;
   void check_identity(const checkpoint::State& state);
   void check_environments(const std::optional<std::string>& earlier);
   void open_records();
@@ -79,6 +80,7 @@ class Run {
   void save();
   checkpoint::State state() const;
   bool deadline_near() const;
+  bool clock_says_save() const;
 
   Setting setting_;
   RunOptions options_;
@@ -105,7 +107,9 @@ class Run {
   std::int64_t evaluated_step_ = -1;  // of the newest evaluation; -1: none
   std::optional<Evaluation> evaluation_;
   StopVotes votes_{};
-  double save_seconds_ = 0;  // measured, or an estimate before the first save
+  bool save_by_clock_ = false;  // agreed
+  double saved_at_ = 0;         // monotonic_seconds() of the last save, or of the start
+  double save_seconds_ = 0;     // measured, or an estimate before the first save
   double step_seconds_ = 0;
 };
 

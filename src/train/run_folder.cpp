@@ -89,6 +89,7 @@ bool RunFolder::claim(const Attempt& attempt, const OwnerAlive& alive, bool fres
   bool requeued = false;
   if (const auto text = read_text(owner_file())) {
     Attempt owner = from_text(*text);
+    const bool torn = owner.job.empty();  // nobody's
     const bool same_cluster = owner.in_slurm && attempt.in_slurm && owner.cluster == attempt.cluster;
     const bool same_job = same_cluster && owner.job == attempt.job;
     if (same_job && owner.restart > attempt.restart) {
@@ -100,7 +101,8 @@ bool RunFolder::claim(const Attempt& attempt, const OwnerAlive& alive, bool fres
     // Slurm cannot tell about another step of this very job, nor about another cluster's: their process and
     // their heartbeat can.
     owner.in_slurm = same_cluster && !same_job;
-    if (!requeued && text->find("\nended=1\n") == std::string::npos) refuse_if_alive(owner, attempt, alive);
+    if (!requeued && !torn && text->find("\nended=1\n") == std::string::npos)
+      refuse_if_alive(owner, attempt, alive);
   }
   // Before the folder has the new owner's name: a start that dies in between is obeyed again.
   if (fresh && !requeued) archive();

@@ -15,7 +15,8 @@ namespace {
 
 enum Quantity : std::size_t { loss_sum, correct_count, sample_count, quantities };
 constexpr std::size_t abandon_flag = stop_causes;  // after the flags of the causes
-constexpr std::size_t flags = stop_causes + 1;
+constexpr std::size_t save_flag = stop_causes + 1;
+constexpr std::size_t flags = stop_causes + 2;
 // How often a rank that waits for data looks whether it should stop.
 constexpr std::chrono::milliseconds look_up{100};
 
@@ -27,14 +28,14 @@ optim::ScheduleOptions schedule_of(const Config::Optim& optim) {
 }  // namespace
 
 Stepper::Stepper(const Config& config, Learner& learner, data::Loader& loader, comm::Communicator& comm,
-                 comm::Reducer& reducer, Watchdog& watchdog, std::function<bool()> deadline_near)
+                 comm::Reducer& reducer, Watchdog& watchdog, Clock clock)
     : config_(config),
       learner_(learner),
       loader_(loader),
       comm_(comm),
       reducer_(reducer),
       watchdog_(watchdog),
-      deadline_near_(std::move(deadline_near)),
+      clock_(std::move(clock)),
       lanes_(comm::lanes_of(comm.rank(), comm.size(), static_cast<int>(config.virtual_workers()))),
       packet_(static_cast<int>(config.virtual_workers()), quantities, flags),
       schedule_(schedule_of(config.optim)) {}
@@ -46,7 +47,7 @@ bool Stepper::compute(std::int64_t steps_done, StepReport& report) {
     std::optional<data::Batch> batch;
     while (!batch) {
       batch = loader_.next(look_up);
-      if (!batch && any(local_votes(deadline_near_()))) return false;
+      if (!batch && any(local_votes(clock_.deadline_near()))) return false;
     }
     const double ready = monotonic_seconds();
     report.data_seconds += ready - asked;
@@ -77,10 +78,11 @@ StepReport Stepper::run(std::int64_t steps_done) {
   reducer_.begin_step();
   if (!compute(steps_done, report)) packet_.raise(abandon_flag);
 
-  const StopVotes mine = local_votes(deadline_near_());
+  const StopVotes mine = local_votes(clock_.deadline_near());
   for (std::size_t i = 0; i < stop_causes; ++i) {
     if (mine[i] != 0) packet_.raise(i);
   }
+  if (clock_.save_due()) packet_.raise(save_flag);
   double at = monotonic_seconds();
   {
     const Watchdog::Waiting waiting(watchdog_);
@@ -88,6 +90,7 @@ StepReport Stepper::run(std::int64_t steps_done) {
   }
   report.communication_seconds += monotonic_seconds() - at;
   for (std::size_t i = 0; i < stop_causes; ++i) report.votes[i] = packet_.raised(i);
+  report.save_due = packet_.raised(save_flag) > 0;
   report.abandoned = packet_.raised(abandon_flag) > 0;
   if (report.abandoned) return report;
 

@@ -20,7 +20,8 @@ namespace lockstep::train {
 struct StepReport {
   // True where a rank had to stop while it waited for data: nothing was changed, the step was not made.
   bool abandoned = false;
-  StopVotes votes{};  // over all ranks
+  StopVotes votes{};      // over all ranks
+  bool save_due = false;  // rank 0's clock says that a checkpoint is due
   std::int64_t samples = 0;
   double loss = 0;      // mean over the samples of the global batch
   double accuracy = 0;  // on the batch, before the update
@@ -33,12 +34,18 @@ struct StepReport {
   double seconds = 0;
 };
 
+// What rank 0's clock says, asked in each step and told to all; false on other ranks.
+struct Clock {
+  std::function<bool()> deadline_near;
+  std::function<bool()> save_due;
+};
+
 class Stepper {
  public:
   // All references must outlive the stepper. `comm` is for the step's small collectives; the reducer has its
-  // own communicator. `deadline_near` is asked once per step.
+  // own communicator.
   Stepper(const Config& config, Learner& learner, data::Loader& loader, comm::Communicator& comm,
-          comm::Reducer& reducer, Watchdog& watchdog, std::function<bool()> deadline_near);
+          comm::Reducer& reducer, Watchdog& watchdog, Clock clock);
 
   // The step after `steps_done` steps. Collective. Throws Error(bad_config) on every rank where the loss or
   // the gradient is not finite: decided from the reduced values (C8), and before anything was changed.
@@ -55,7 +62,7 @@ class Stepper {
   comm::Communicator& comm_;
   comm::Reducer& reducer_;
   Watchdog& watchdog_;
-  std::function<bool()> deadline_near_;
+  Clock clock_;
   comm::LaneRange lanes_;
   comm::StepPacket packet_;
   optim::ScheduleOptions schedule_;

@@ -84,7 +84,7 @@ TEST_CASE("faults name file, line and the way out", "[config]") {
   CHECK_THAT(problem_of(small + "[optim]\nschedule = cosin\n"), Catch::Contains("one of constant, cosine"));
   CHECK_THAT(problem_of(small + "[optim]\nlr = nan\n"), Catch::Contains("optim.lr = nan"));
   CHECK_THAT(problem_of(""), Catch::Contains("data.train"));
-  CHECK_THAT(problem_of(small + "garbage\n"), Catch::Contains("run.conf"));
+  CHECK_THAT(problem_of(small + "garbage\n"), Catch::Contains("run.conf:3: \"garbage\" is neither"));
   CHECK_THAT(problem_of(small, {"--trian.steps=3"}, ExitCode::usage),
              Catch::Contains("did you mean train.steps?"));
   CHECK_THAT(problem_of(small, {"--train.steps=x"}), Catch::Contains("command line: train.steps = x"));
