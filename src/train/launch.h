@@ -8,6 +8,6 @@ namespace lockstep::train {
 
 // Returns 0 or 75 on every rank after an orderly end. Any failure leaves the process at once by _exit with
 // its code, after the outcome was written: no error path enters a collective (contracts C5, C7).
-int launch(const ResolvedConfig& resolved, const RunOptions& requested);
+int launch(const ResolvedConfig& resolved, const RunOptions& options);
 
 }  // namespace lockstep::train
