@@ -10,22 +10,11 @@
 #include <vector>
 
 #include "hdf5/handle.h"
+#include "temp_folder.h"
 
 namespace lockstep::test {
 
-// A folder that goes with everything in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
+using TemporaryFolder = ::TempFolder;
 
 struct ShardSpec {
   std::int64_t rows = 0;
