@@ -147,7 +147,10 @@ std::int64_t lay_out(const std::filesystem::path& path, const State& state,
   const FileDescriptor file = open_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0644, failure);
   if (::ftruncate(file.get(), bytes) != 0) fail("resize", path);
   // Takes the space now, where the file system can: a full disk or quota shows here, not in mid-write.
-  if (::fallocate(file.get(), 0, 0, bytes) != 0 && errno != EOPNOTSUPP && errno != ENOSYS) {
+  int status = -1;
+  do status = ::fallocate(file.get(), 0, 0, bytes);
+  while (status != 0 && errno == EINTR);
+  if (status != 0 && errno != EOPNOTSUPP && errno != ENOSYS) {
     fail(fmt::format("allocate {} bytes for", bytes), path);
   }
   visit_structure(draft.get(), bytes, slabs, [&](std::span<const std::byte> part, std::int64_t offset) {

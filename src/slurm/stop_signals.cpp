@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -24,6 +25,15 @@ void remember(int number) {
   errno = saved;
 }
 
+constexpr std::array<int, 4> stop_signals = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2};
+
+void change_mask(int how) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : stop_signals) sigaddset(&set, number);
+  ::pthread_sigmask(how, &set, nullptr);
+}
+
 }  // namespace
 
 void install_stop_signals() {
@@ -32,11 +42,16 @@ void install_stop_signals() {
   action.sa_handler = remember;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART | SA_ONSTACK;
-  for (const int number : {SIGTERM, SIGINT, SIGUSR1, SIGUSR2}) {
+  for (const int number : stop_signals) {
     if (::sigaction(number, &action, nullptr) != 0) {
       throw Error(ExitCode::internal, "cannot install the handler of signal " + signal_name(number));
     }
   }
+  change_mask(SIG_BLOCK);
+}
+
+void accept_stop_signals() {
+  change_mask(SIG_UNBLOCK);
 }
 
 int received_stop_signal() {

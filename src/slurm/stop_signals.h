@@ -5,9 +5,14 @@
 
 namespace lockstep::slurm {
 
-// Installs handlers that only remember which signal came first. To be called once, before MPI is initialised,
-// so that no moment of the run is without them.
+// Installs handlers that only remember which signal came first, and blocks the signals in the calling thread
+// and in those that it starts later: they stay pending until a thread accepts them. To be called once, before
+// MPI is initialised, so that no moment of the run is without them.
 void install_stop_signals();
+
+// The calling thread takes the signals from now on. Called by one thread that neither computes nor does I/O
+// that an interruption could spoil.
+void accept_stop_signals();
 
 // The first stop signal that this process received; 0 while none has come. Safe from any thread.
 int received_stop_signal();

@@ -99,6 +99,7 @@ double Watchdog::limit(Phase phase) const {
 }
 
 void Watchdog::watch(const std::stop_token& stop) {
+  slurm::accept_stop_signals();
   std::mutex sleep_mutex;
   std::condition_variable_any wake;
   double published = -1;

@@ -11,7 +11,8 @@ passed=0
 failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export TMPDIR=$work  # reports of ranks that are killed go with the rest
+# What killed ranks leave behind goes with the rest.
+export TMPDIR=$work OMPI_MCA_btl_vader_backing_directory=$work
 
 launch() {  # ranks, step, more arguments of mpirun
   local count=$1

@@ -82,8 +82,15 @@ TEST_CASE("stop signals are handled on memory of their own", "[slurm]") {
     REQUIRE(sigaction(number, nullptr, &action) == 0);
     CHECK((action.sa_flags & SA_ONSTACK) != 0);
   }
+  // The thread that computes and saves is not interrupted: a call such as fallocate would fail.
+  sigset_t blocked;
+  REQUIRE(pthread_sigmask(SIG_BLOCK, nullptr, &blocked) == 0);
+  CHECK(sigismember(&blocked, SIGTERM) == 1);
   stack_t stack{};
   REQUIRE(sigaltstack(nullptr, &stack) == 0);
   CHECK((stack.ss_flags & SS_DISABLE) == 0);
   CHECK(stack.ss_size >= 32 * 1024);
+  accept_stop_signals();  // the other tests' process can be ended as before
+  REQUIRE(pthread_sigmask(SIG_BLOCK, nullptr, &blocked) == 0);
+  CHECK(sigismember(&blocked, SIGTERM) == 0);
 }
