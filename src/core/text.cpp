@@ -27,6 +27,16 @@ std::string_view trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
+std::map<std::string, std::string> parse_key_values(std::string_view text) {
+  std::map<std::string, std::string> values;
+  for (const std::string& line : split(text, '\n')) {
+    if (const auto equals = line.find('='); equals != std::string::npos) {
+      values[line.substr(0, equals)] = line.substr(equals + 1);
+    }
+  }
+  return values;
+}
+
 std::optional<std::int64_t> parse_int(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

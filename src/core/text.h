@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,9 @@ namespace lockstep {
 std::vector<std::string> split(std::string_view text, char separator);
 
 std::string_view trim(std::string_view text);
+
+// Lines of the form key=value; others are passed over, the last of a key counts.
+std::map<std::string, std::string> parse_key_values(std::string_view text);
 
 // Decimal, all of the text, no sign of anything else.
 std::optional<std::int64_t> parse_int(std::string_view text);

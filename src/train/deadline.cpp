@@ -1,9 +1,9 @@
 #include "train/deadline.h"
 
 #include <chrono>
-#include <condition_variable>
 
 #include "core/clock.h"
+#include "core/pause.h"
 #include "slurm/queries.h"
 
 namespace lockstep::train {
@@ -18,15 +18,12 @@ constexpr double reserve = 5;  // seconds
 Deadline::Deadline(const slurm::Allocation& allocation, bool ask) : end_(allocation.end_time) {
   if (!ask || !allocation.in_job()) return;
   thread_ = std::jthread([this, job = allocation.job_id](const std::stop_token& stop) {
-    std::mutex sleep_mutex;
-    std::condition_variable_any wake;
     while (!stop.stop_requested()) {
       if (const auto end = slurm::job_end_time(job, stop)) {
         const std::lock_guard guard(mutex_);
         end_ = end;
       }
-      std::unique_lock guard(sleep_mutex);
-      wake.wait_for(guard, stop, ask_again, [] { return false; });
+      pause_for(ask_again, stop);
     }
   });
 }

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
 #include <thread>
 
@@ -14,6 +13,7 @@
 #include "comm/mpi_session.h"
 #include "core/clock.h"
 #include "core/hash.h"
+#include "core/pause.h"
 #include "core/process_exit.h"
 #include "slurm/stop_signals.h"
 
@@ -77,12 +77,9 @@ class Exit {
 // Rank 0 lets others see that the owner of the run folder lives.
 std::jthread start_heartbeat(const RunFolder& folder) {
   return std::jthread([&folder](const std::stop_token& stop) {
-    std::mutex sleep_mutex;
-    std::condition_variable_any wake;
     while (!stop.stop_requested()) {
       folder.heartbeat();
-      std::unique_lock guard(sleep_mutex);
-      wake.wait_for(guard, stop, heartbeat_period, [] { return false; });
+      pause_for(heartbeat_period, stop);
     }
   });
 }

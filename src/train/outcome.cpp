@@ -50,17 +50,13 @@ bool write_outcome(const std::filesystem::path& run, const std::string& token, c
 std::optional<Outcome> read_outcome(const std::filesystem::path& run, const std::string& token) {
   const auto text = read_text(path_of(run, token));
   if (!text) return std::nullopt;
+  auto values = parse_key_values(*text);
   Outcome outcome;
-  for (const std::string& line : split(*text, '\n')) {
-    const auto equals = line.find('=');
-    if (equals == std::string::npos) continue;
-    const std::string key = line.substr(0, equals);
-    const std::string value = line.substr(equals + 1);
-    if (key == "code") outcome.code = static_cast<ExitCode>(parse_int(value).value_or(70));
-    if (key == "step") outcome.step = parse_int(value).value_or(0);
-    if (key == "reason") outcome.reason = value;
-    if (key == "who") outcome.who = value;
-  }
+  outcome.code =
+      static_cast<ExitCode>(parse_int(values["code"]).value_or(static_cast<int>(ExitCode::internal)));
+  outcome.step = parse_int(values["step"]).value_or(0);
+  outcome.reason = values["reason"];
+  outcome.who = values["who"];
   return outcome;
 }
 

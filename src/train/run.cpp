@@ -137,9 +137,9 @@ void Run::set_damaged_aside(std::int64_t used_step) const {
 }
 
 void Run::check_identity(const checkpoint::State& state) {
+  Changes changes;
   comm::agree(setting_.comm, "resume", [&] {
-    const auto changes =
-        compare_with(state, setting_.resolved, *train_data_, test_data_ ? &*test_data_ : nullptr);
+    changes = compare_with(state, setting_.resolved, *train_data_, test_data_ ? &*test_data_ : nullptr);
     if (changes.refused.empty() || options_.fork) return;
     throw Error(
         ExitCode::bad_config,
@@ -147,8 +147,6 @@ void Run::check_identity(const checkpoint::State& state) {
                     "another run.dir",
                     setting_.folder.path().string(), fmt::join(changes.refused, "; ")));
   });
-  const auto changes =
-      compare_with(state, setting_.resolved, *train_data_, test_data_ ? &*test_data_ : nullptr);
   for (const std::string& change : changes.allowed)
     setting_.log.info(fmt::format("changed since the checkpoint: {}", change));
   for (const std::string& change : changes.refused) setting_.log.info(fmt::format("forked: {}", change));

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <map>
 #include <thread>
 
 #include "core/clock.h"
@@ -35,12 +34,7 @@ std::string to_text(const Attempt& attempt) {
 }
 
 Attempt from_text(const std::string& text) {
-  std::map<std::string, std::string> values;
-  for (const std::string& line : split(text, '\n')) {
-    if (const auto equals = line.find('='); equals != std::string::npos) {
-      values[line.substr(0, equals)] = line.substr(equals + 1);
-    }
-  }
+  auto values = parse_key_values(text);
   Attempt attempt;
   attempt.job = values["job"];
   attempt.restart = static_cast<int>(parse_int(values["restart"]).value_or(0));

@@ -10,11 +10,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <condition_variable>
 #include <vector>
 
 #include "core/clock.h"
 #include "core/files.h"
+#include "core/pause.h"
 #include "core/process_exit.h"
 #include "core/text.h"
 #include "slurm/stop_signals.h"
@@ -100,14 +100,9 @@ double Watchdog::limit(Phase phase) const {
 
 void Watchdog::watch(const std::stop_token& stop) {
   slurm::accept_stop_signals();
-  std::mutex sleep_mutex;
-  std::condition_variable_any wake;
   double published = -1;
   while (!stop.stop_requested()) {
-    {
-      std::unique_lock guard(sleep_mutex);
-      wake.wait_for(guard, stop, std::chrono::milliseconds(100), [] { return false; });
-    }
+    pause_for(std::chrono::milliseconds(100), stop);
     Place place;
     Run run;
     bool known = false;
