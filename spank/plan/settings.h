@@ -1,0 +1,62 @@
+// A plan in the making: the one place that knows who wins (option > user's environment > ~/.nccl.conf > profile >
+// /etc/nccl.conf > rule).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "plan/plan.h"
+#include "site/nccl_conf.h"
+#include "site/profile.h"
+#include "step/environment.h"
+
+namespace lockstep::spank {
+
+// What the user asked for on the command line or through LOCKSTEP_NCCL_*.
+struct UserOptions {
+  std::optional<Mode> mode;
+  std::optional<TorchMode> torch;
+  std::vector<std::pair<std::string, std::string>> set;
+  std::vector<std::string> unset;
+};
+
+struct SettingSources {
+  const UserOptions& options;
+  const Environment& environment;  // without values that the plugin itself has set before
+  const NcclConf* user_file;       // null: none
+  const Profile& profile;
+  const NcclConf* site_file;  // null: none
+};
+
+class Settings {
+ public:
+  explicit Settings(const SettingSources& sources);
+
+  // What is in effect for a variable as things stand, whoever set it; nothing: not set. A variable that the user
+  // has taken out by --nccl-unset is not set, and stays so.
+  const Decision* find(std::string_view variable) const;
+
+  // Sets the variable by rule, unless somebody with more say has already. Tells whether this value is in effect.
+  bool propose(const std::string& variable, const std::string& value, const std::string& reason);
+  // The same with the profile's say, for what it orders by other keys than constants ("topology", "address").
+  bool propose_for_profile(const std::string& variable, const std::string& value, const std::string& reason);
+  // Takes the variable out of the task's environment, unless an option has set it.
+  void remove(const std::string& variable, const std::string& reason);
+
+  void advise(std::string text, std::string remedy);
+  void warn(std::string text, std::string remedy);
+
+  Plan take() &&;
+
+ private:
+  bool put(Decision decision);
+  Plan plan_;
+  std::set<std::string, std::less<>> unset_;
+};
+
+}  // namespace lockstep::spank

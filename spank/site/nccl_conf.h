@@ -1,0 +1,29 @@
+// NCCL's own configuration files (/etc/nccl.conf, ~/.nccl.conf), read exactly as NCCL reads them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::spank {
+
+struct NcclConf {
+  struct Entry {
+    std::string variable;  // as NCCL takes it: "A " where the file says "A = b"
+    std::string value;
+    int line = 0;
+  };
+  std::string file;            // for messages
+  std::vector<Entry> entries;  // the first of a variable counts
+  const Entry* find(std::string_view variable) const;
+};
+
+NcclConf parse_nccl_conf(std::string_view text, std::string file);
+
+// Nothing where there is no such file. At most 1 MiB, plain files only. Never throws: a file that cannot be read
+// is none.
+std::optional<NcclConf> read_nccl_conf(const std::filesystem::path& path);
+
+}  // namespace lockstep::spank
