@@ -17,6 +17,8 @@ PACKAGES := g++ pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libboo
             libdnnl-dev libfmt-dev libxxhash-dev zlib1g-dev catch2 \
             slurmctld slurmd slurm-client munge libpmix2 gnuplot-nox procps util-linux hdf5-tools \
             dataset-fashion-mnist
+# Headers of the Slurm that is installed: the plugin is built for it, and left out where there are none.
+PACKAGES += libslurm-dev
 LINT_PACKAGES := clang clang-format clang-tidy shellcheck
 
 # ---- What is built how ------------------------------------------------------------------------------------
@@ -51,7 +53,20 @@ UNIT_OBJECTS := $(patsubst %.cpp,$(BUILD)/%.o,$(sort $(wildcard test/unit/*.cpp)
 MPI_OBJECTS  := $(patsubst %.cpp,$(BUILD)/%.o,$(sort $(wildcard test/mpi/*.cpp)))
 FAULT        := $(BUILD)/test/libfault.so
 TEST_PROGRAMS := $(addprefix $(BUILD)/test/,unit/tests mpi/tests training/make_shards libfault.so)
-DEPENDENCIES := $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d) \
+# The SPANK plugin and the command nccl-setup share a core that knows no Slurm. It is loaded into Slurm's own
+# processes: nothing of the site's libraries but libc, and no symbol of ours but the plugin's.
+SETUP_SOURCES := $(sort $(wildcard $(foreach part,step machine site topology plan,spank/$(part)/*.cpp))) \
+                 $(addprefix src/core/,text.cpp hash.cpp files.cpp subprocess.cpp)
+SETUP_OBJECTS := $(SETUP_SOURCES:%.cpp=$(BUILD)/pic/%.o)
+PLUGIN_SOURCES := $(sort $(wildcard spank/plugin/*.cpp))
+COMMAND_SOURCES := $(sort $(wildcard spank/command/*.cpp))
+SPANK_TEST_OBJECTS := $(patsubst %.cpp,$(BUILD)/pic/%.o,$(sort $(wildcard test/spank/*.cpp)))
+FUZZ_TARGETS := $(patsubst test/fuzz/%.cpp,%,$(filter-out test/fuzz/driver.cpp,$(wildcard test/fuzz/*.cpp)))
+PLUGIN  := $(if $(wildcard /usr/include/slurm/spank.h),$(BUILD)/spank_lockstep.so)
+SPANK_PROGRAMS := $(BUILD)/nccl-setup $(PLUGIN)
+SPANK_TESTS := $(BUILD)/test/spank/tests $(FUZZ_TARGETS:%=$(BUILD)/test/fuzz/%)
+DEPENDENCIES := $(patsubst %.cpp,$(BUILD)/pic/%.d,$(SETUP_SOURCES) $(PLUGIN_SOURCES) $(COMMAND_SOURCES) \
+                  $(wildcard test/spank/*.cpp test/fuzz/*.cpp)) $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d) \
                 $(BUILD)/test/training/make_shards.d
 
 # What `make install` copies beside the program, each at the same path below its folder.
@@ -76,7 +91,7 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 .PHONY: install uninstall clean
 .DELETE_ON_ERROR:
 
-all: $(BUILD)/lockstep  ## build the program (the default)
+all: $(BUILD)/lockstep $(SPANK_PROGRAMS)  ## build the program, the SPANK plugin and nccl-setup (the default)
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -111,7 +126,7 @@ lint: lint-packages  ## formatting, clang-tidy, shellcheck, direction of depende
 sanitize: packages  ## build with ASan and UBSan, run the unit and MPI tests
 	$(AGAIN) ASAN=1 UBSAN=1 test SUITES="$(or $(SUITES),unit mpi)"
 
-programs: $(BUILD)/lockstep $(TEST_PROGRAMS)
+programs: $(BUILD)/lockstep $(SPANK_PROGRAMS) $(TEST_PROGRAMS) $(SPANK_TESTS)
 
 # What jobs on the test cluster and in the demo run: an installed tree, as a site would have it.
 stage: $(BUILD)/lockstep
@@ -161,6 +176,35 @@ $(BUILD)/test/training/make_shards: $(BUILD)/test/training/make_shards.o $(BUILD
 $(FAULT): test/fault/fault.cpp | libraries
 	@mkdir -p $(@D)
 	$(call quiet,LINK,$@)$(CXX) $(CPPFLAGS) $(filter-out $(SANITIZE),$(ALL_CXXFLAGS)) -fPIC -shared -MMD -MP -o $@ $< -ldl
+
+# The plugin's core, the plugin, nccl-setup.
+PIC_CPPFLAGS := -Ispank -Isrc -DFMT_HEADER_ONLY -DXXH_INLINE_ALL
+STATIC_RUNTIME := $(if $(SANITIZERS),,-static-libgcc -static-libstdc++)
+HARDENING := -Wl,-z,relro -Wl,-z,now -Wl,-z,defs
+
+$(BUILD)/pic/%.o: %.cpp
+	@mkdir -p $(@D)
+	$(call quiet,CXX,$<)$(CXX) $(PIC_CPPFLAGS) $(ALL_CXXFLAGS) -fPIC -fvisibility=hidden -fstack-protector-strong \
+	  -MMD -MP -c -o $@ $<
+
+$(BUILD)/libsetup.a: $(SETUP_OBJECTS)
+	$(call quiet,AR,$@)rm -f $@ && ar rcs $@ $^
+
+# Slurm's own functions are found in the process that loads the plugin.
+$(BUILD)/spank_lockstep.so: $(PLUGIN_SOURCES:%.cpp=$(BUILD)/pic/%.o) $(BUILD)/libsetup.a spank/plugin/exports.map
+	$(call quiet,LINK,$@)$(CXX) $(filter-out -rdynamic,$(ALL_LDFLAGS)) -shared $(STATIC_RUNTIME) \
+	  $(filter-out -Wl$(comma)-z$(comma)defs,$(HARDENING)) -Wl,--version-script=spank/plugin/exports.map -o $@ $(filter %.o %.a,$^)
+
+$(BUILD)/nccl-setup: $(COMMAND_SOURCES:%.cpp=$(BUILD)/pic/%.o) $(BUILD)/libsetup.a
+	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) $(STATIC_RUNTIME) $(HARDENING) -o $@ $^
+
+$(BUILD)/test/spank/tests: $(SPANK_TEST_OBJECTS) $(BUILD)/libsetup.a
+	@mkdir -p $(@D)
+	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^
+
+$(BUILD)/test/fuzz/%: $(BUILD)/pic/test/fuzz/%.o $(BUILD)/pic/test/fuzz/driver.o $(BUILD)/libsetup.a
+	@mkdir -p $(@D)
+	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^
 
 $(BUILD)/src/device/cpu/parallel.o: ALL_CXXFLAGS += $(OPENMP)
 
