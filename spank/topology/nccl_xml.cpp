@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "topology/printable.h"
 #include "topology/tag_reader.h"
 
 namespace lockstep::spank {
@@ -13,7 +14,6 @@ namespace {
 // The rules are those of NCCL 2.30 (src/graph/xml.cc and topo.cc), compared verdict by verdict with its own
 // reader.
 
-constexpr std::size_t max_bytes = std::size_t{4} << 20;
 // NCCL_TOPO_XML_MAX_NODES is 256; NCCL gives up when the table is full, even if nothing follows.
 constexpr int max_elements = 255;
 
@@ -119,7 +119,7 @@ std::string missing_attribute(const XmlNode& node) {
 }
 
 TopologyFile refused(TopologyFile::Verdict verdict, std::string reason) {
-  return TopologyFile{verdict, std::move(reason), std::nullopt};
+  return TopologyFile{verdict, printable(std::move(reason)), std::nullopt};
 }
 
 }  // namespace
@@ -133,7 +133,8 @@ const std::string* XmlNode::attribute(std::string_view key) const {
 
 TopologyFile parse_topology(std::string_view text) {
   using Verdict = TopologyFile::Verdict;
-  if (text.size() > max_bytes) return refused(Verdict::fatal, "more than 4 MiB, which no topology file has");
+  if (text.size() > max_topology_bytes)
+    return refused(Verdict::fatal, "more than 4 MiB, which no topology file has");
   Loader loader(text);
   std::optional<XmlNode> system;
   try {

@@ -1,8 +1,8 @@
-// NCCL's topology files, read by the rules of NCCL's own parser: what it refuses, what it takes, and what it passes
-// over in silence.
+// NCCL's topology files, read by the rules of NCCL's own parser: what it refuses, what it takes, and what it
+// passes over in silence.
 #pragma once
 
-#include <map>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,14 +29,17 @@ struct TopologyFile {
     fatal,    // ncclCommInit fails
   };
   Verdict verdict = Verdict::loaded;
-  std::string reason;  // for ignored and fatal: what and in which line
+  std::string reason;             // for ignored and fatal: what and in which line
   std::optional<XmlNode> system;  // loaded: the root
 };
 
+inline constexpr std::size_t max_topology_bytes = std::size_t{4} << 20;
+
+// More than max_topology_bytes is fatal.
 TopologyFile parse_topology(std::string_view text);
 
-// Differences between a loaded file and this node, each in one line, the gravest first; empty: it fits. Looks at the
-// bus ids of GPUs and network devices, at numaid, and at CPU affinity.
+// Differences between a loaded file and this node, each in one line, the gravest first; empty: it fits. Looks
+// at the bus ids of GPUs and network devices, at numaid, and at CPU affinity.
 std::vector<std::string> misfits(const XmlNode& system, const Machine& machine);
 
 }  // namespace lockstep::spank
