@@ -178,7 +178,7 @@ $(FAULT): test/fault/fault.cpp | libraries
 	$(call quiet,LINK,$@)$(CXX) $(CPPFLAGS) $(filter-out $(SANITIZE),$(ALL_CXXFLAGS)) -fPIC -shared -MMD -MP -o $@ $< -ldl
 
 # The plugin's core, the plugin, nccl-setup.
-PIC_CPPFLAGS := -Ispank -Isrc -DFMT_HEADER_ONLY -DXXH_INLINE_ALL
+PIC_CPPFLAGS := -Ispank -Isrc -DFMT_HEADER_ONLY -DXXH_INLINE_ALL -DLOCKSTEP_VERSION='"$(VERSION)"'
 STATIC_RUNTIME := $(if $(SANITIZERS),,-static-libgcc -static-libstdc++)
 HARDENING := -Wl,-z,relro -Wl,-z,now -Wl,-z,defs
 
