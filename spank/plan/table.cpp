@@ -43,7 +43,8 @@ Widths widths_of(const Plan& plan) {
   Widths widths;
   for (const Decision& decision : plan.decisions) {
     widths.variable = std::max(widths.variable, decision.variable.size());
-    widths.value = std::max(widths.value, std::min(longest_value, value_of(decision).size()));
+    const std::size_t value = value_of(decision).size();
+    if (value <= longest_value) widths.value = std::max(widths.value, value);
     widths.origin = std::max(widths.origin, decision.origin.size());
   }
   return widths;
