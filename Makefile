@@ -131,8 +131,8 @@ fuzz: packages  ## feed the parsers with mutated inputs for a long time; FUZZ_RU
 lint: lint-packages  ## formatting, clang-tidy, shellcheck, direction of dependencies
 	$(AGAIN) lint-checks
 
-sanitize: packages  ## build with ASan and UBSan, run the unit and MPI tests
-	$(AGAIN) ASAN=1 UBSAN=1 test SUITES="$(or $(SUITES),unit mpi)"
+sanitize: packages  ## build with ASan and UBSan, run the unit, plugin core and MPI tests
+	$(AGAIN) ASAN=1 UBSAN=1 test SUITES="$(or $(SUITES),unit spank mpi)"
 
 programs: $(BUILD)/lockstep $(SPANK_PROGRAMS) $(TEST_PROGRAMS) $(SPANK_TESTS)
 
