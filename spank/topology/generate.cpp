@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -39,13 +38,18 @@ std::string attribute(std::string_view name, const std::string& value) {
 }
 
 // "32.0 GT/s PCIe" -> 32; 0 where the text has no number.
-double transfers_of(const std::string& speed) {
-  return std::strtod(speed.c_str(), nullptr);
+double number_of(const std::string& text) {
+  return std::strtod(text.c_str(), nullptr);
 }
 
-// The word that NCCL's dictionary has for the slower of a device's link and that of the port above it. Empty
-// where it is not known: NCCL would take an unknown word for 8 GT/s in silence, and looks for itself where
-// there is none.
+// What a link can do is what its lesser end can; an end that sysfs does not know about (0) has no say.
+double lesser(double device, double port) {
+  if (device <= 0 || port <= 0) return std::max({device, port, 0.0});
+  return std::min(device, port);
+}
+
+// The word that NCCL's dictionary has for it. Empty where there is none: NCCL would take an unknown word for
+// 8 GT/s in silence, and looks for itself where the attribute is missing.
 std::string link_speed(const PciDevice& device, const PciDevice* port) {
   struct Word {
     double transfers;
@@ -57,29 +61,20 @@ std::string link_speed(const PciDevice& device, const PciDevice* port) {
                                           {16, "16.0 GT/s PCIe"},
                                           {32, "32.0 GT/s PCIe"},
                                           {64, "64.0 GT/s PCIe"}}};
-  double transfers = transfers_of(device.link_speed);
-  if (const double above = port != nullptr ? transfers_of(port->link_speed) : 0;
-      above > 0 && above < transfers) {
-    transfers = above;
-  }
+  const double transfers =
+      lesser(number_of(device.link_speed), port != nullptr ? number_of(port->link_speed) : 0);
   for (const Word& word : words) {
     if (transfers == word.transfers) return word.text;
   }
   return {};
 }
 
-int width_of(const std::string& text) {
-  int width = 0;
-  std::from_chars(text.data(), text.data() + text.size(), width);
-  return width;
-}
-
-// Lanes of the narrower of the two; empty where not known (sysfs shows 0 or 255 then).
+// In lanes; empty where not known.
 std::string link_width(const PciDevice& device, const PciDevice* port) {
-  int width = width_of(device.link_width);
-  if (const int above = port != nullptr ? width_of(port->link_width) : 0; above > 0 && above < width)
-    width = above;
-  return width > 0 && width <= 32 ? std::to_string(width) : "";
+  constexpr double most_lanes = 32;
+  const double width =
+      lesser(number_of(device.link_width), port != nullptr ? number_of(port->link_width) : 0);
+  return width >= 1 && width <= most_lanes ? fmt::format("{:.0f}", width) : "";
 }
 
 // NCCL's names; others as they are.
