@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 #include <set>
+#include <span>
 
 #include "core/text.h"
 #include "topology/cpu_set.h"
@@ -59,7 +60,7 @@ std::string lower(std::string text) {
 std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t shown = 4;
   const std::size_t count = names.size() > shown ? shown - 1 : names.size();
-  std::string text = fmt::format("{}", fmt::join(names.begin(), names.begin() + count, ", "));
+  std::string text = fmt::format("{}", fmt::join(std::span(names).first(count), ", "));
   if (count < names.size()) text += fmt::format(" and {} more", names.size() - count);
   return text;
 }

@@ -110,7 +110,7 @@ std::string generated_name(std::string_view text) {
 }
 
 fs::path place_generated(const fs::path& folder, std::string_view text) {
-  const fs::path path = folder / generated_name(text);
+  fs::path path = folder / generated_name(text);
   if (is_in_place(path, text)) return path;
   // Several tasks may do this at once: each writes the same text, and the last rename wins.
   TemporaryFile temporary(path);
