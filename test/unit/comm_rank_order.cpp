@@ -7,9 +7,10 @@
 
 #include "core/philox.h"
 
-using namespace lockstep;
-using comm::order_by_topology;
-using comm::Place;
+using lockstep::PhiloxStream;
+using lockstep::Purpose;
+using lockstep::comm::order_by_topology;
+using lockstep::comm::Place;
 
 namespace {
 
