@@ -1,0 +1,51 @@
+// Small files below a root, read within a time limit and never from outside of that root.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "machine/machine.h"
+
+namespace lockstep::spank {
+
+// All paths are relative to the root. Nothing throws, nothing blocks: what cannot be read is not there. Once
+// the time is up nothing is there any more, and complete() tells.
+class Tree {
+ public:
+  explicit Tree(const MachineSource& source);
+
+  // The root is this machine's own.
+  bool live() const { return live_; }
+  bool complete() const { return complete_; }
+
+  // The first `limit` bytes of a plain file, without blanks and newlines at both ends.
+  std::optional<std::string> text(const std::string& path, std::size_t limit = 4096);
+  // The same as a number; nothing where it is none.
+  std::optional<std::int64_t> number(const std::string& path);
+
+  // What a folder holds, in natural order (see names.h), at most 4096 names.
+  std::vector<std::string> names(const std::string& folder);
+
+  bool has_folder(const std::string& path);
+
+  // Where a link leads, itself relative to the root; `path` where it is no link, or a link out of the root.
+  std::string follow(const std::string& path);
+
+ private:
+  bool in_time();
+  // The place of `path` in the file system; nothing where a link on the way is absolute or leads out of the
+  // root.
+  std::optional<std::filesystem::path> place(const std::string& path) const;
+  void tell(Reading::Kind kind, const std::string& path, const std::string& text) const;
+
+  const MachineSource& source_;
+  bool live_;
+  bool complete_ = true;
+  std::chrono::steady_clock::time_point deadline_;
+};
+
+}  // namespace lockstep::spank
