@@ -9,10 +9,10 @@ namespace lockstep::spank {
 
 namespace {
 
-// A port has up to 256 GIDs, of which a handful at the front are in use: a file each, so the search ends
-// early.
-constexpr int gid_limit = 32;
-constexpr int empty_limit = 4;  // empty ones in a row
+// A port has up to 256 GIDs, a file each, with a handful in use. In a container these need not come first:
+// the entries of other namespaces read as empty.
+constexpr int gid_limit = 64;
+constexpr int empty_limit = 16;  // empty ones in a row
 
 bool is_empty(const std::string& gid) {
   return gid.find_first_not_of("0:") == std::string::npos;

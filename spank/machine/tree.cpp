@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <utility>
 
 #include "core/files.h"
 #include "core/text.h"
@@ -21,7 +22,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t name_limit = 4096;  // names in a folder
-constexpr int link_limit = 16;            // links on the way to a file
+constexpr std::size_t path_limit = 4096;
+constexpr int depth_limit = 64;  // parts of a path and links among them
 
 struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
@@ -34,10 +36,24 @@ std::optional<std::string> read_link(const fs::path& path) {
   return std::string(target.data(), static_cast<std::size_t>(size));
 }
 
-// The last part comes first, ready to be taken from the end.
-void push_parts(std::vector<std::string>& parts, const std::string& path) {
-  std::vector<std::string> more = split(path, '/');
-  parts.insert(parts.end(), std::make_move_iterator(more.rbegin()), std::make_move_iterator(more.rend()));
+// The folder of `path`, empty for the root, and the name in it.
+std::pair<std::string, std::string> split_last(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return {"", path};
+  return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+std::string join(const std::string& folder, const std::string& name) {
+  return folder.empty() ? name : folder + "/" + name;
+}
+
+// Where a link in `folder` leads; nothing for absolute links and those out of the root.
+std::optional<std::string> led_to(const std::string& folder, const std::string& target) {
+  if (target.front() == '/') return std::nullopt;
+  std::string led = fs::path(join(folder, target)).lexically_normal().string();
+  if (led.empty() || led == "." || led == ".." || led.starts_with("../")) return std::nullopt;
+  if (led.back() == '/') led.pop_back();
+  return led;
 }
 
 }  // namespace
@@ -56,43 +72,34 @@ void Tree::tell(Reading::Kind kind, const std::string& path, const std::string& 
   if (source_.observe) source_.observe({kind, path, text});
 }
 
-std::optional<fs::path> Tree::place(const std::string& path) const {
-  if (live_) return source_.root / path;
-  std::vector<std::string> todo;
-  push_parts(todo, path);
-  std::vector<std::string> done;
-  int links = 0;
-  while (!todo.empty()) {
-    const std::string part = std::move(todo.back());
-    todo.pop_back();
-    if (part.empty() || part == ".") continue;
-    if (part == "..") {
-      if (done.empty()) return std::nullopt;
-      done.pop_back();
-      continue;
-    }
-    fs::path here = source_.root;
-    for (const std::string& above : done) here /= above;
-    const auto target = read_link(here / part);
+std::optional<std::string> Tree::real(const std::string& path, int depth) {
+  if (live_ || path.empty()) return path;
+  if (depth > depth_limit || path.size() > path_limit) return std::nullopt;
+  if (const auto known = real_folders_.find(path); known != real_folders_.end()) return known->second;
+  const auto [folder, name] = split_last(path);
+  std::optional<std::string> found = real(folder, depth + 1);
+  if (found) {
+    const auto target = read_link(place(join(*found, name)));
     if (!target) {
-      done.push_back(part);
-    } else if (target->front() == '/' || ++links > link_limit) {
-      return std::nullopt;
+      found = join(*found, name);
+    } else if (const auto led = led_to(*found, *target)) {
+      found = real(*led, depth + 1);
     } else {
-      push_parts(todo, *target);
+      found.reset();
     }
   }
-  fs::path found = source_.root;
-  for (const std::string& part : done) found /= part;
+  real_folders_.emplace(path, found);
   return found;
 }
 
 std::optional<std::string> Tree::text(const std::string& path, std::size_t limit) {
   if (!in_time()) return std::nullopt;
-  const auto at = place(path);
+  const auto [folder, name] = split_last(path);
+  const auto at = real(folder);
   if (!at) return std::nullopt;
-  // Not blocking: a captured tree may hold a pipe where a file should be.
-  const FileDescriptor file(::open(at->c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  // No link: sysfs has none to a file. Not blocking: a captured tree may hold a pipe where a file should be.
+  const FileDescriptor file(
+      ::open(place(join(*at, name)).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   std::string content(limit, '\0');
@@ -117,9 +124,9 @@ std::optional<std::int64_t> Tree::number(const std::string& path) {
 std::vector<std::string> Tree::names(const std::string& folder) {
   std::vector<std::string> found;
   if (!in_time()) return found;
-  const auto at = place(folder);
+  const auto at = real(folder);
   if (!at) return found;
-  const std::unique_ptr<DIR, CloseFolder> open(::opendir(at->c_str()));
+  const std::unique_ptr<DIR, CloseFolder> open(::opendir(place(*at).c_str()));
   if (!open) return found;
   while (found.size() < name_limit) {
     const dirent* entry = ::readdir(open.get());
@@ -132,22 +139,23 @@ std::vector<std::string> Tree::names(const std::string& folder) {
 
 bool Tree::has_folder(const std::string& path) {
   if (!in_time()) return false;
-  const auto at = place(path);
+  const auto at = real(path);
   struct stat status {};
-  if (!at || ::stat(at->c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
+  if (!at || ::stat(place(*at).c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
   tell(Reading::Kind::folder, path, "");
   return true;
 }
 
 std::string Tree::follow(const std::string& path) {
   if (!in_time()) return path;
-  const auto folder = place(fs::path(path).parent_path().string());
-  if (!folder) return path;
-  const auto target = read_link(*folder / fs::path(path).filename());
-  if (!target || target->front() == '/') return path;
+  const auto [folder, name] = split_last(path);
+  const auto at = real(folder);
+  if (!at) return path;
+  const auto target = read_link(place(join(*at, name)));
+  const auto led = target ? led_to(folder, *target) : std::nullopt;
+  if (!led) return path;
   tell(Reading::Kind::link, path, *target);
-  const fs::path led = (fs::path(path).parent_path() / *target).lexically_normal();
-  return led.begin() == led.end() || *led.begin() == ".." ? path : led.string();
+  return *led;
 }
 
 }  // namespace lockstep::spank

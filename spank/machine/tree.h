@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,15 +38,17 @@ class Tree {
 
  private:
   bool in_time();
-  // The place of `path` in the file system; nothing where a link on the way is absolute or leads out of the
-  // root.
-  std::optional<std::filesystem::path> place(const std::string& path) const;
+  // `path` with all links in it replaced, none of which may be absolute or lead out of the root; nothing
+  // else. A root that is live is the kernel's: its links are left to it.
+  std::optional<std::string> real(const std::string& path, int depth = 0);
+  std::filesystem::path place(const std::string& real_path) const { return source_.root / real_path; }
   void tell(Reading::Kind kind, const std::string& path, const std::string& text) const;
 
   const MachineSource& source_;
   bool live_;
   bool complete_ = true;
   std::chrono::steady_clock::time_point deadline_;
+  std::map<std::string, std::optional<std::string>> real_folders_;
 };
 
 }  // namespace lockstep::spank
