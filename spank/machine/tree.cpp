@@ -29,6 +29,13 @@ struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
+bool is_control(char c) { return (c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == 127; }
+
+// Names end up in lists with commas, on terminals and in environments.
+bool is_plain(std::string_view name) {
+  return std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < 127 && c != ',' && c != '='; });
+}
+
 std::optional<std::string> read_link(const fs::path& path) {
   std::array<char, 4096> target{};
   const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
@@ -113,6 +120,7 @@ std::optional<std::string> Tree::text(const std::string& path, std::size_t limit
   }
   content.resize(size);
   tell(Reading::Kind::file, path, content);
+  std::replace_if(content.begin(), content.end(), is_control, '?');
   return std::string(trim(content));
 }
 
@@ -131,7 +139,7 @@ std::vector<std::string> Tree::names(const std::string& folder) {
   while (found.size() < name_limit) {
     const dirent* entry = ::readdir(open.get());
     if (entry == nullptr) break;
-    if (entry->d_name[0] != '.') found.emplace_back(entry->d_name);
+    if (entry->d_name[0] != '.' && is_plain(entry->d_name)) found.emplace_back(entry->d_name);
   }
   std::sort(found.begin(), found.end(), natural_less);
   return found;

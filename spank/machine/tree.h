@@ -23,12 +23,14 @@ class Tree {
   bool live() const { return live_; }
   bool complete() const { return complete_; }
 
-  // The first `limit` bytes of a plain file, without blanks and newlines at both ends.
+  // The first `limit` bytes of a plain file, without blanks and newlines at both ends; other control
+  // characters become question marks.
   std::optional<std::string> text(const std::string& path, std::size_t limit = 4096);
   // The same as a number; nothing where it is none.
   std::optional<std::int64_t> number(const std::string& path);
 
-  // What a folder holds, in natural order (see names.h), at most 4096 names.
+  // What a folder holds, in natural order (see names.h): at most 4096 names of printable characters
+  // without comma and equals sign.
   std::vector<std::string> names(const std::string& folder);
 
   bool has_folder(const std::string& path);
