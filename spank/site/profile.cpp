@@ -45,10 +45,10 @@ std::string as_key(std::string_view name) {
 }
 
 std::string unknown_key(std::string_view name) {
-  std::string as_key = converted(name, std::tolower);
-  std::replace(as_key.begin(), as_key.end(), '_', '-');
-  if (find_profile_key(as_key) != nullptr)
-    return fmt::format("unknown key {}; write '{}'", quoted(name), as_key);
+  const std::string key_like = as_key(name);
+  if (find_profile_key(key_like) != nullptr) {
+    return fmt::format("unknown key {}; write '{}'", quoted(name), key_like);
+  }
   const std::string as_variable = converted(name, std::toupper);
   const auto typed = typed_variables();
   if (std::find(typed.begin(), typed.end(), as_variable) != typed.end()) {
