@@ -15,7 +15,7 @@ constexpr std::size_t longest_piece = 4095;
 // It copies names and values into buffers of 1024 bytes, and cuts them.
 constexpr std::size_t longest_text = 1023;
 // Looked through for every variable; a file with more is no configuration.
-constexpr std::size_t most_entries = 10'000;
+constexpr std::size_t most_entries = 1000;
 
 }  // namespace
 

@@ -22,7 +22,7 @@ struct NcclConf {
   const Entry* find(std::string_view variable) const;
 };
 
-// At most the first 10,000 entries.
+// At most the first 1000 entries.
 NcclConf parse_nccl_conf(std::string_view text, std::string file);
 
 // Nothing where there is no such file. At most 1 MiB, plain files only. Never throws: a file that cannot be

@@ -9,8 +9,8 @@
 #include "core/hash.h"
 #include "core/text.h"
 #include "site/bounded_file.h"
+#include "site/in_quotes.h"
 #include "site/profile_keys.h"
-#include "site/quoted.h"
 #include "site/refused.h"
 #include "site/variables.h"
 
@@ -47,19 +47,19 @@ std::string as_key(std::string_view name) {
 std::string unknown_key(std::string_view name) {
   const std::string key_like = as_key(name);
   if (find_profile_key(key_like) != nullptr) {
-    return fmt::format("unknown key {}; write '{}'", quoted(name), key_like);
+    return fmt::format("unknown key {}; write '{}'", in_quotes(name), key_like);
   }
   const std::string as_variable = converted(name, std::toupper);
   const auto typed = typed_variables();
   if (std::find(typed.begin(), typed.end(), as_variable) != typed.end()) {
-    return fmt::format("unknown key {}; write '{}'", quoted(name), as_variable);
+    return fmt::format("unknown key {}; write '{}'", in_quotes(name), as_variable);
   }
   std::vector<std::string> names;
   for (const ProfileKey& key : profile_keys()) names.emplace_back(key.name);
   // Only a word that may be meant: the comparison takes the product of the lengths.
   const auto meant = name.size() <= longest_name ? nearest(key_like, names) : std::nullopt;
-  if (meant) return fmt::format("unknown key {}; did you mean '{}'?", quoted(name), *meant);
-  return fmt::format("unknown key {}; keys are {}, and variables in upper case", quoted(name),
+  if (meant) return fmt::format("unknown key {}; did you mean '{}'?", in_quotes(name), *meant);
+  return fmt::format("unknown key {}; keys are {}, and variables in upper case", in_quotes(name),
                      fmt::join(names, ", "));
 }
 
@@ -115,7 +115,7 @@ class Parser {
                       });
     if (!good) {
       fail({fmt::format("{} begins no profile; write [profile NAME], the name of letters, digits and -_.",
-                        quoted(line))});
+                        in_quotes(line))});
     }
     if (const auto [known, fresh] = lines_of_profiles_.try_emplace(std::string(name), line_); !fresh) {
       fail({fmt::format("there is a profile '{}' in line {} already; give it another name", name,
@@ -142,11 +142,11 @@ class Parser {
     const std::size_t equals = line.find('=');
     const std::string_view name = trim(line.substr(0, equals));
     if (equals == std::string_view::npos || name.empty()) {
-      fail({fmt::format("{} is neither [profile NAME] nor KEY = VALUE", quoted(line))});
+      fail({fmt::format("{} is neither [profile NAME] nor KEY = VALUE", in_quotes(line))});
     }
     const std::string_view value = trim(line.substr(equals + 1));
     if (profiles_.empty())
-      fail({fmt::format("{} stands before the first profile; begin with [profile NAME]", quoted(name))});
+      fail({fmt::format("{} stands before the first profile; begin with [profile NAME]", in_quotes(name))});
     if (const ProfileKey* key = find_profile_key(name)) {
       if (!key->repeats) claim(name);
       accept(faults_of_any_value(name, value));
@@ -165,7 +165,7 @@ class Parser {
       fail({fmt::format("the value of {} has {} bytes; at most {} are safe", name, value.size(),
                         longest_value)});
     }
-    if (!is_printable(value)) fail({fmt::format("{} is {}; write printable ASCII", name, quoted(value))});
+    if (!is_printable(value)) fail({fmt::format("{} is {}; write printable ASCII", name, in_quotes(value))});
     if (const auto fault = fault_of_value(name, value)) fail({fmt::format("{} {}", name, *fault)});
     profiles_.back().constants.push_back({std::string(name), std::string(value), line_});
   }

@@ -9,7 +9,7 @@
 
 #include "core/text.h"
 #include "site/glob.h"
-#include "site/quoted.h"
+#include "site/in_quotes.h"
 
 namespace lockstep::spank {
 
@@ -42,12 +42,12 @@ bool is_path(std::string_view value) {
 }
 
 std::string no_path(std::string_view value) {
-  return fmt::format("{} is no absolute path of at most {} printable characters", quoted(value),
+  return fmt::format("{} is no absolute path of at most {} printable characters", in_quotes(value),
                      longest_path);
 }
 
 std::string commas(std::string_view word) {
-  return fmt::format("{} has a comma; separate names by blanks", quoted(word));
+  return fmt::format("{} has a comma; separate names by blanks", in_quotes(word));
 }
 
 // The patterns of `match` by kind; null: there is no such kind.
@@ -65,16 +65,16 @@ Mistakes read_match(std::string_view value, Profile& profile) {
     if (patterns == nullptr || colon == std::string_view::npos) {
       mistakes.push_back(fmt::format(
           "{} is none of node:GLOB, pci:VENDOR:DEVICE, product:GLOB; for a blank in a name write ?",
-          quoted(word)));
+          in_quotes(word)));
       continue;
     }
     std::string pattern(word.substr(colon + 1));
     if (!is_glob(pattern)) {
-      mistakes.push_back(fmt::format("{} is no pattern; write text with *, ? and [a-z]", quoted(word)));
+      mistakes.push_back(fmt::format("{} is no pattern; write text with *, ? and [a-z]", in_quotes(word)));
     } else if (patterns == &profile.pci &&
                (pattern.find(':') == std::string::npos || pattern.find_first_of("xX") != std::string::npos)) {
       mistakes.push_back(fmt::format("{} is no vendor and device; write them as lspci -n does, pci:10de:2330",
-                                     quoted(word)));
+                                     in_quotes(word)));
     } else {
       if (patterns == &profile.pci) {
         for (char& c : pattern) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -94,7 +94,7 @@ Mistakes read_interfaces(std::string_view value, Profile& profile) {
       mistakes.push_back(commas(word));
     } else if (!is_glob(pattern) || !consists_of(pattern, "-_.:@*?[]!")) {
       mistakes.push_back(fmt::format("{} is no pattern of interface names; write ib*, or !docker* to exclude",
-                                     quoted(word)));
+                                     in_quotes(word)));
     } else {
       (excluded ? profile.excluded_interfaces : profile.interfaces).emplace_back(pattern);
     }
@@ -134,7 +134,7 @@ Mistakes read_hca(std::string_view value, Profile& profile) {
       mistakes.push_back(commas(word));
     } else if (!is_hca(word)) {
       mistakes.push_back(fmt::format(
-          "{} is no HCA; write its name, or name and port as mlx5_0:1, without = or ^", quoted(word)));
+          "{} is no HCA; write its name, or name and port as mlx5_0:1, without = or ^", in_quotes(word)));
     } else if (std::find(profile.hcas.begin(), profile.hcas.end(), word) != profile.hcas.end()) {
       mistakes.push_back(fmt::format("{} is listed twice", word));
     } else {
@@ -153,7 +153,7 @@ Mistakes read_gid_index(std::string_view value, Profile& profile) {
     profile.gid_rule = Profile::GidRule::fixed;
     profile.gid_index = static_cast<int>(*index);
   } else {
-    return {fmt::format("{} is none of leave, auto, and a number from 0 to 255", quoted(value))};
+    return {fmt::format("{} is none of leave, auto, and a number from 0 to 255", in_quotes(value))};
   }
   return {};
 }
@@ -185,7 +185,7 @@ Mistakes read_address(std::string_view value, Profile& profile) {
     return {
         fmt::format("{} is no pattern of host names; write %h for the node's name, %s for the name up to "
                     "the first dot, as in %hi or %s.example.org",
-                    quoted(value))};
+                    in_quotes(value))};
   }
   profile.address = value;
   return {};
@@ -200,7 +200,7 @@ Mistakes read_ports(std::string_view value, Profile& profile) {
   if (!first || !last || *last - *first + 1 < 1000) {
     return {
         fmt::format("{} is no range of at least 1000 ports within 1024 to 65535; write ports = 20000-31999",
-                    quoted(value))};
+                    in_quotes(value))};
   }
   profile.port_first = static_cast<int>(*first);
   profile.port_last = static_cast<int>(*last);
@@ -209,13 +209,13 @@ Mistakes read_ports(std::string_view value, Profile& profile) {
 
 Mistakes read_mode(std::string_view value, Profile& profile) {
   profile.mode = parse_mode(value);
-  if (!profile.mode) return {fmt::format("{} is none of auto, off, show, warn, strict", quoted(value))};
+  if (!profile.mode) return {fmt::format("{} is none of auto, off, show, warn, strict", in_quotes(value))};
   return {};
 }
 
 Mistakes read_torch(std::string_view value, Profile& profile) {
   profile.torch = parse_torch_mode(value);
-  if (!profile.torch) return {fmt::format("{} is none of auto, on, off", quoted(value))};
+  if (!profile.torch) return {fmt::format("{} is none of auto, on, off", in_quotes(value))};
   return {};
 }
 
@@ -226,13 +226,13 @@ Mistakes read_debug_file(std::string_view value, Profile& profile) {
     return {
         fmt::format("{} has a % that stands for nothing; write %h (host), %p (process), %j (job), %s (step), "
                     "%r (rank), or %%",
-                    quoted(value))};
+                    in_quotes(value))};
   }
   // NCCL empties the file that it opens.
   if (placeholders.find_first_of("pr") == std::string::npos) {
     return {
         fmt::format("{} is the same for all ranks, and each would empty it; add %r (rank) or %p (process)",
-                    quoted(value))};
+                    in_quotes(value))};
   }
   profile.debug_file = value;
   return {};

@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "core/text.h"
-#include "site/quoted.h"
+#include "site/in_quotes.h"
 
 namespace lockstep::spank {
 
@@ -168,18 +168,18 @@ std::string what_is_taken(const Type& type) {
 
 std::optional<std::string> fault_of_value(std::string_view variable, std::string_view value) {
   const Type* type = type_of(variable);
-  // An empty value counts as none; blanks around numbers are passed over.
+  // An empty value counts as none. Blanks around numbers are passed over, those around words are not.
   const std::string_view text = trim(value);
-  if (type == nullptr || text.empty() || is_one_of(text, *type)) return std::nullopt;
+  if (type == nullptr || text.empty() || is_one_of(value, *type)) return std::nullopt;
   const std::string taken = what_is_taken(*type);
-  if (type->least > type->most) return fmt::format("is {}, not {}", quoted(text), taken);
+  if (type->least > type->most) return fmt::format("is {}, not {}", in_quotes(value), taken);
   const auto number = read_number(text);
-  if (!number) return fmt::format("is {}, which is too large: it takes {}", quoted(text), taken);
+  if (!number) return fmt::format("is {}, which is too large: it takes {}", in_quotes(text), taken);
   if (!number->all || number->octal) {
-    return fmt::format("is {}, which NCCL reads as {}: it takes {}", quoted(text), number->value, taken);
+    return fmt::format("is {}, which NCCL reads as {}: it takes {}", in_quotes(text), number->value, taken);
   }
   if (number->value < type->least || number->value > type->most) {
-    return fmt::format("is {}, not {}", quoted(text), taken);
+    return fmt::format("is {}, not {}", in_quotes(text), taken);
   }
   return std::nullopt;
 }

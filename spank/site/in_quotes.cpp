@@ -1,4 +1,4 @@
-#include "site/quoted.h"
+#include "site/in_quotes.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ bool printable(char c) {
 
 }  // namespace
 
-std::string quoted(std::string_view text, std::size_t limit) {
+std::string in_quotes(std::string_view text, std::size_t limit) {
   std::string result = "'";
   for (const char c : text.substr(0, limit)) {
     if (printable(c)) {

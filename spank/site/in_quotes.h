@@ -8,7 +8,7 @@
 namespace lockstep::spank {
 
 // 'text', every byte that is no printable ASCII as \xHH, and no more than `limit` bytes of it.
-std::string quoted(std::string_view text, std::size_t limit = 60);
+std::string in_quotes(std::string_view text, std::size_t limit = 60);
 
 // Printable ASCII, blanks included.
 bool is_printable(std::string_view text);
