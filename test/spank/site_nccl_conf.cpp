@@ -1,4 +1,5 @@
-// NCCL's files as NCCL takes them. The expectations follow its reader (src/misc/param.cc of 2.30), not good sense.
+// NCCL's files as NCCL takes them. The expectations follow its reader (src/misc/param.cc of 2.30), not good
+// sense.
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
@@ -20,7 +21,9 @@ std::string entries_of(std::string_view text) {
   return result;
 }
 
-void write(const std::filesystem::path& path, const std::string& text) { std::ofstream(path) << text; }
+void write(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
 
 }  // namespace
 
