@@ -15,10 +15,13 @@ SUITES     ?=
 # Debian packages that the build, the demo and the tests need: test/setup/packages installs what is missing.
 PACKAGES := g++ pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libboost-program-options-dev \
             libdnnl-dev libfmt-dev libxxhash-dev zlib1g-dev catch2 \
-            slurmctld slurmd slurm-client munge libpmix2 gnuplot-nox procps util-linux hdf5-tools \
+            slurmctld slurmd slurm-client munge libpmix2 gnuplot-nox procps util-linux iproute2 hdf5-tools \
             dataset-fashion-mnist
 # Headers of the Slurm that is installed: the plugin is built for it, and left out where there are none.
 PACKAGES += libslurm-dev
+# A real client of the plugin, which brings hundreds of megabytes along: only for the suite that runs it, which is
+# skipped without it.
+OPTIONAL_PACKAGES := $(if $(if $(SUITES),$(filter plugin,$(SUITES)),all),python3-torch)
 LINT_PACKAGES := clang clang-format clang-tidy shellcheck
 
 # ---- What is built how ------------------------------------------------------------------------------------
@@ -87,7 +90,7 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 # ---- Targets ----------------------------------------------------------------------------------------------
 .DEFAULT_GOAL := all
-.PHONY: all help info packages lint-packages libraries programs stage test demo bench bench-launch fuzz fuzz-programs lint tidy sanitize
+.PHONY: all help info packages needed-packages lint-packages libraries programs stage test demo bench bench-launch fuzz fuzz-programs lint tidy sanitize
 .PHONY: install uninstall clean
 .DELETE_ON_ERROR:
 
@@ -102,7 +105,10 @@ info:  ## tell compiler, flags, and which libraries and programs are found
 	@CXX='$(CXX)' PKG_CONFIG='$(PKG_CONFIG)' FLAGS='$(CPPFLAGS) $(ALL_CXXFLAGS)' LIBS='$(LDLIBS)' \
 	  test/setup/info $(wildcard config.mk)
 
-packages:  ## install what is missing of Debian's packages (as root), or say what is missing
+packages: needed-packages  ## install what is missing of Debian's packages (as root), or say what is missing
+	@test/setup/packages --optional $(OPTIONAL_PACKAGES)
+
+needed-packages:
 	@test/setup/packages $(PACKAGES)
 
 lint-packages:
@@ -112,26 +118,26 @@ test: packages  ## install what is missing, build, run all tests
 	$(AGAIN) programs stage
 	@BUILD=$(BUILD) test/run $(SUITES)
 
-demo: packages  ## install what is missing, build, show a preempted run on a Slurm cluster on this machine
+demo: needed-packages  ## install what is missing, build, show a preempted run on a Slurm cluster on this machine
 	$(AGAIN) stage
 	@test/demo/run $(BUILD)/stage
 
-bench: packages  ## train the demo's network in Lockstep and in PyTorch DDP by turns; needs TORCH_PYTHON=
+bench: needed-packages  ## train the demo's network in Lockstep and in PyTorch DDP by turns; needs TORCH_PYTHON=
 	$(AGAIN) $(BUILD)/lockstep
 	@BUILD=$(BUILD) test/bench/training
 
-bench-launch: packages  ## measure what the SPANK plugin adds to an empty srun (as root)
+bench-launch: needed-packages  ## measure what the SPANK plugin adds to an empty srun (as root)
 	$(AGAIN) $(BUILD)/spank_lockstep.so
 	@BUILD=$(BUILD) test/bench/launch
 
-fuzz: packages  ## feed the parsers with mutated inputs for a long time; FUZZ_RUNS= inputs each (3000000)
+fuzz: needed-packages  ## feed the parsers with mutated inputs for a long time; FUZZ_RUNS= inputs each (3000000)
 	$(AGAIN) ASAN=1 UBSAN=1 fuzz-programs
 	@BUILD=build/sanitize-address-undefined FUZZ_RUNS=$(or $(FUZZ_RUNS),3000000) test/fuzz/run
 
 lint: lint-packages  ## formatting, clang-tidy, shellcheck, direction of dependencies
 	$(AGAIN) lint-checks
 
-sanitize: packages  ## build with ASan and UBSan, run the unit, plugin core and MPI tests
+sanitize: needed-packages  ## build with ASan and UBSan, run the unit, plugin core and MPI tests
 	$(AGAIN) ASAN=1 UBSAN=1 test SUITES="$(or $(SUITES),unit spank mpi)"
 
 programs: $(BUILD)/lockstep $(SPANK_PROGRAMS) $(TEST_PROGRAMS) $(SPANK_TESTS)
