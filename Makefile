@@ -87,14 +87,14 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 # ---- Targets ----------------------------------------------------------------------------------------------
 .DEFAULT_GOAL := all
-.PHONY: all help info packages lint-packages libraries programs stage test demo bench lint tidy sanitize
+.PHONY: all help info packages lint-packages libraries programs stage test demo bench bench-launch fuzz fuzz-programs lint tidy sanitize
 .PHONY: install uninstall clean
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/lockstep $(SPANK_PROGRAMS)  ## build the program, the SPANK plugin and nccl-setup (the default)
 
 help:  ## list the targets
-	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 	@echo "  variables: PREFIX DESTDIR CXX CXXFLAGS BUILD JOBS V=1 ASAN=1 UBSAN=1 (or in config.mk);"
 	@echo "             make test SUITES=\"unit mpi\" runs only these"
 
@@ -118,15 +118,25 @@ demo: packages  ## install what is missing, build, show a preempted run on a Slu
 
 bench: packages  ## train the demo's network in Lockstep and in PyTorch DDP by turns; needs TORCH_PYTHON=
 	$(AGAIN) $(BUILD)/lockstep
-	@BUILD=$(BUILD) test/bench/run
+	@BUILD=$(BUILD) test/bench/training
+
+bench-launch: packages  ## measure what the SPANK plugin adds to an empty srun (as root)
+	$(AGAIN) $(BUILD)/spank_lockstep.so
+	@BUILD=$(BUILD) test/bench/launch
+
+fuzz: packages  ## feed the parsers with mutated inputs for a long time; FUZZ_RUNS= inputs each (3000000)
+	$(AGAIN) ASAN=1 UBSAN=1 fuzz-programs
+	@BUILD=build/sanitize-address-undefined FUZZ_RUNS=$(or $(FUZZ_RUNS),3000000) test/fuzz/run
 
 lint: lint-packages  ## formatting, clang-tidy, shellcheck, direction of dependencies
 	$(AGAIN) lint-checks
 
-sanitize: packages  ## build with ASan and UBSan, run the unit and MPI tests
-	$(AGAIN) ASAN=1 UBSAN=1 test SUITES="$(or $(SUITES),unit mpi)"
+sanitize: packages  ## build with ASan and UBSan, run the unit, plugin core and MPI tests
+	$(AGAIN) ASAN=1 UBSAN=1 test SUITES="$(or $(SUITES),unit spank mpi)"
 
 programs: $(BUILD)/lockstep $(SPANK_PROGRAMS) $(TEST_PROGRAMS) $(SPANK_TESTS)
+
+fuzz-programs: $(FUZZ_TARGETS:%=$(BUILD)/test/fuzz/%)
 
 # What jobs on the test cluster and in the demo run: an installed tree, as a site would have it.
 stage: $(BUILD)/lockstep
@@ -178,7 +188,7 @@ $(FAULT): test/fault/fault.cpp | libraries
 	$(call quiet,LINK,$@)$(CXX) $(CPPFLAGS) $(filter-out $(SANITIZE),$(ALL_CXXFLAGS)) -fPIC -shared -MMD -MP -o $@ $< -ldl
 
 # The plugin's core, the plugin, nccl-setup.
-PIC_CPPFLAGS := -Ispank -Isrc -DFMT_HEADER_ONLY -DXXH_INLINE_ALL
+PIC_CPPFLAGS := -Ispank -Isrc -DFMT_HEADER_ONLY -DXXH_INLINE_ALL -DLOCKSTEP_VERSION='"$(VERSION)"'
 STATIC_RUNTIME := $(if $(SANITIZERS),,-static-libgcc -static-libstdc++)
 HARDENING := -Wl,-z,relro -Wl,-z,now -Wl,-z,defs
 

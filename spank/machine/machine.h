@@ -20,16 +20,16 @@ struct Address {
 
 struct Interface {
   std::string name;
-  bool up = false;        // operstate up, or unknown with a carrier
-  bool loopback = false;  // flags & IFF_LOOPBACK
-  int type = 1;           // ARPHRD_*: 1 Ethernet, 32 InfiniBand, 65534 none, 768 tunnel, 772 loopback
-  bool bridge = false;    // has a folder `bridge`
-  bool bond = false;      // has a folder `bonding`
-  bool tunnel = false;    // tun, tap, or a tunnel by its type
-  std::string master;     // bond or bridge that it is a port of
+  bool up = false;              // operstate up, or unknown with a carrier
+  bool loopback = false;        // flags & IFF_LOOPBACK
+  int type = 1;                 // ARPHRD_*: 1 Ethernet, 32 InfiniBand, 65534 none, 768 tunnel, 772 loopback
+  bool bridge = false;          // has a folder `bridge`
+  bool bond = false;            // has a folder `bonding`
+  bool tunnel = false;          // tun, tap, or a tunnel by its type
+  std::string master;           // bond or bridge that it is a port of
   std::int64_t speed_mbps = 0;  // 0: not known
   int mtu = 0;
-  std::string pci;      // bus id of its device; empty for virtual ones
+  std::string pci;  // bus id of its device; empty for virtual ones
   std::vector<Address> addresses;
 };
 
@@ -42,31 +42,31 @@ struct Gid {
 
 struct HcaPort {
   int number = 1;
-  bool active = false;       // state is ACTIVE
-  std::string state;         // as sysfs writes it, "4: ACTIVE"
-  double rate_gbps = 0;      // "400 Gb/sec (4X NDR)"
-  std::string link_layer;    // InfiniBand, Ethernet, Unspecified
-  std::vector<Gid> gids;     // those that are not all zero
+  bool active = false;     // state is ACTIVE
+  std::string state;       // as sysfs writes it, "4: ACTIVE"
+  double rate_gbps = 0;    // "400 Gb/sec (4X NDR)"
+  std::string link_layer;  // InfiniBand, Ethernet, Unspecified
+  std::vector<Gid> gids;   // those that are not all zero
 };
 
 struct Hca {
-  std::string name;  // mlx5_0
-  std::string pci;   // bus id
+  std::string name;    // mlx5_0
+  std::string pci;     // bus id
   std::string netdev;  // of its device, where there is one
   std::vector<HcaPort> ports;
 };
 
 struct PciDevice {
-  std::string busid;  // 0000:17:00.0, lower case
-  std::string device_class;  // 0x030200
+  std::string busid;                                               // 0000:17:00.0, lower case
+  std::string device_class;                                        // 0x030200
   std::string vendor, device, subsystem_vendor, subsystem_device;  // 0x10de
   int numa = -1;
-  std::string local_cpus;  // local_cpulist: "0-23,96-119"
-  std::string link_speed;  // max_link_speed: "32.0 GT/s PCIe"; empty where not shown
-  std::string link_width;  // max_link_width: "16"
+  std::string local_cpus;             // local_cpulist: "0-23,96-119"
+  std::string link_speed;             // max_link_speed: "32.0 GT/s PCIe"; empty where not shown
+  std::string link_width;             // max_link_width: "16"
   std::vector<std::string> upstream;  // bus ids of the bridges above it, from the root down
-  bool is_gpu() const;     // NVIDIA, class 0x0302 or 0x0300
-  bool is_bridge() const;  // class 0x0604
+  bool is_gpu() const;                // NVIDIA, class 0x0302 or 0x0300
+  bool is_bridge() const;             // class 0x0604
 };
 
 struct NumaNode {
@@ -85,19 +85,19 @@ struct Machine {
   std::vector<Hca> hcas;              // likewise
   std::vector<PciDevice> devices;     // GPUs, network devices, and the bridges above them, by bus id
   std::vector<NumaNode> numa_nodes;
-  std::string driver;                  // NVIDIA driver version; empty: none
-  std::uint64_t shm_bytes = 0;         // size of /dev/shm; 0: not known
-  std::uint64_t memlock_bytes = 0;     // hard RLIMIT_MEMLOCK of this process; UINT64_MAX: no limit; 0: not known
-  int ephemeral_first = 32768;         // ip_local_port_range
+  std::string driver;               // NVIDIA driver version; empty: none
+  std::uint64_t shm_bytes = 0;      // size of /dev/shm; 0: not known
+  std::uint64_t memlock_bytes = 0;  // hard RLIMIT_MEMLOCK of this process; UINT64_MAX: no limit; 0: not known
+  int ephemeral_first = 32768;      // ip_local_port_range
   int ephemeral_last = 60999;
   bool complete = true;  // false: the time was up before all was read; what is missing is not known
   std::vector<const PciDevice*> gpus() const;
   const PciDevice* device(const std::string& busid) const;  // null: none
 };
 
-// Where a node is read from. `root` is "/" or a folder with a captured tree (sys/, proc/, etc/). In a captured
-// tree addresses, /dev/shm and memlock come from the text file `lockstep-node` (written by capture), else from
-// getifaddrs, statvfs and getrlimit.
+// Where a node is read from. `root` is "/" or a folder with a captured tree (sys/, proc/, etc/). In a
+// captured tree addresses, /dev/shm and memlock come from the text file `lockstep-node` (written by capture),
+// else from getifaddrs, statvfs and getrlimit.
 struct MachineSource {
   std::filesystem::path root = "/";
   std::chrono::milliseconds limit{100};  // for all reading; checked before every file

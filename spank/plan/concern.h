@@ -13,6 +13,8 @@ struct Facts {
   const Step& step;
   const Machine& machine;
   const Profile& profile;
+  const NcclConf* user_file;  // as it stands, for what NCCL misreads; null: none
+  const NcclConf* site_file;
   TorchMode torch = TorchMode::automatic;
   std::string home;       // of the user; empty: not known
   std::string temporary;  // folder for generated files; empty: none may be written (explain)
@@ -22,7 +24,7 @@ using Concern = void (*)(const Facts&, Settings&);
 
 void set_rendezvous(const Facts& facts, Settings& settings);  // MASTER_ADDR, MASTER_PORT, NCCL_RAS_ADDR
 void set_torch(const Facts& facts, Settings& settings);       // RANK, WORLD_SIZE, ... or PET_* for torchrun
-void set_hcas(const Facts& facts, Settings& settings);        // NCCL_IB_HCA, NCCL_IB_GID_INDEX, UCX_NET_DEVICES
+void set_hcas(const Facts& facts, Settings& settings);  // NCCL_IB_HCA, NCCL_IB_GID_INDEX, UCX_NET_DEVICES
 void set_interface(const Facts& facts, Settings& settings);   // NCCL_SOCKET_IFNAME, _FAMILY, GLOO_, OMPI_
 void set_topology(const Facts& facts, Settings& settings);    // NCCL_TOPO_FILE, LOCKSTEP_TOPOLOGY
 void set_limits(const Facts& facts, Settings& settings);      // memlock, /dev/shm

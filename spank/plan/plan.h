@@ -40,8 +40,8 @@ struct Finding {
 struct Plan {
   std::vector<Decision> decisions;  // in the order of the table; each variable once
   std::vector<Finding> findings;
-  std::string profile;              // its name
-  std::string digest;               // for the trainer, see digest.h
+  std::string profile;  // its name
+  std::string digest;   // for the trainer, see digest.h
   const Decision* find(std::string_view variable) const;
 };
 

@@ -1,5 +1,5 @@
-// A plan in the making: the one place that knows who wins (option > user's environment > ~/.nccl.conf > profile >
-// /etc/nccl.conf > rule).
+// A plan in the making: the one place that knows who wins (option > user's environment > ~/.nccl.conf >
+// profile > /etc/nccl.conf > rule).
 #pragma once
 
 #include <map>
@@ -37,11 +37,12 @@ class Settings {
  public:
   explicit Settings(const SettingSources& sources);
 
-  // What is in effect for a variable as things stand, whoever set it; nothing: not set. A variable that the user
-  // has taken out by --nccl-unset is not set, and stays so.
+  // What is in effect for a variable as things stand, whoever set it; nothing: not set. A variable that the
+  // user has taken out by --nccl-unset is not set, and stays so.
   const Decision* find(std::string_view variable) const;
 
-  // Sets the variable by rule, unless somebody with more say has already. Tells whether this value is in effect.
+  // Sets the variable by rule, unless somebody with more say has already. Tells whether this value is in
+  // effect.
   bool propose(const std::string& variable, const std::string& value, const std::string& reason);
   // The same with the profile's say, for what it orders by other keys than constants ("topology", "address").
   bool propose_for_profile(const std::string& variable, const std::string& value, const std::string& reason);
@@ -56,6 +57,7 @@ class Settings {
  private:
   bool put(Decision decision);
   Plan plan_;
+  std::string profile_;  // as the origin of a decision
   std::set<std::string, std::less<>> unset_;
 };
 

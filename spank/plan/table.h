@@ -8,7 +8,8 @@
 
 namespace lockstep::spank {
 
-// Lines without newline: variable, value, from where, why; aligned, each at most `width` columns where words allow.
+// Lines without newline: variable, value, from where, why; aligned, each at most `width` columns where words
+// allow.
 std::vector<std::string> table_of(const Plan& plan, std::size_t width = 120);
 
 // "problem: TEXT; REMEDY", one line.

@@ -8,10 +8,10 @@ namespace lockstep::spank {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, Mode>, 5> modes = {{{"auto", Mode::automatic},
-                                                                      {"off", Mode::off},
-                                                                      {"show", Mode::show},
-                                                                      {"warn", Mode::warn},
-                                                                      {"strict", Mode::strict}}};
+                                                                     {"off", Mode::off},
+                                                                     {"show", Mode::show},
+                                                                     {"warn", Mode::warn},
+                                                                     {"strict", Mode::strict}}};
 constexpr std::array<std::pair<std::string_view, TorchMode>, 3> torch_modes = {
     {{"auto", TorchMode::automatic}, {"on", TorchMode::on}, {"off", TorchMode::off}}};
 
@@ -33,11 +33,17 @@ std::optional<Value> value_of(const Table& table, std::string_view word) {
 
 }  // namespace
 
-std::optional<Mode> parse_mode(std::string_view word) { return value_of<Mode>(modes, word); }
-std::string_view name_of(Mode mode) { return word_of(modes, mode); }
+std::optional<Mode> parse_mode(std::string_view word) {
+  return value_of<Mode>(modes, word);
+}
+std::string_view name_of(Mode mode) {
+  return word_of(modes, mode);
+}
 std::optional<TorchMode> parse_torch_mode(std::string_view word) {
   return value_of<TorchMode>(torch_modes, word);
 }
-std::string_view name_of(TorchMode mode) { return word_of(torch_modes, mode); }
+std::string_view name_of(TorchMode mode) {
+  return word_of(torch_modes, mode);
+}
 
 }  // namespace lockstep::spank

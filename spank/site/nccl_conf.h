@@ -22,8 +22,8 @@ struct NcclConf {
 
 NcclConf parse_nccl_conf(std::string_view text, std::string file);
 
-// Nothing where there is no such file. At most 1 MiB, plain files only. Never throws: a file that cannot be read
-// is none.
+// Nothing where there is no such file. At most 1 MiB, plain files only. Never throws: a file that cannot be
+// read is none.
 std::optional<NcclConf> read_nccl_conf(const std::filesystem::path& path);
 
 }  // namespace lockstep::spank

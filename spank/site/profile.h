@@ -40,17 +40,17 @@ struct Profile {
   std::vector<std::string> interfaces;           // globs, best first; empty: the rule alone
   std::vector<std::string> excluded_interfaces;  // globs
   enum class HcaRule { automatic, none, listed } hca_rule = HcaRule::automatic;
-  std::vector<std::string> hcas;      // `listed`: names, mlx5_0 or mlx5_0:1
+  std::vector<std::string> hcas;  // `listed`: names, mlx5_0 or mlx5_0:1
   double hca_min_rate_gbps = 0;
   enum class GidRule { leave, automatic, fixed } gid_rule = GidRule::leave;
-  int gid_index = -1;                 // `fixed`
-  std::string topology;               // empty: none; "generate"; or an absolute path
-  std::string address = "%h";         // MASTER_ADDR from rank 0's node: %h its name, %s the name up to the first dot
-  int port_first = 20000;             // for steps without reserved ports
+  int gid_index = -1;          // `fixed`
+  std::string topology;        // empty: none; "generate"; or an absolute path
+  std::string address = "%h";  // MASTER_ADDR from rank 0's node: %h its name, %s the name up to the first dot
+  int port_first = 20000;      // for steps without reserved ports
   int port_last = 31999;
   std::optional<Mode> mode;
   std::optional<TorchMode> torch;
-  std::string debug_file;             // NCCL_DEBUG_FILE for each rank; empty: none
+  std::string debug_file;  // NCCL_DEBUG_FILE for each rank; empty: none
   std::vector<Constant> constants;
 };
 
@@ -63,8 +63,8 @@ struct SiteConfig {
 // Throws SiteConfigError.
 SiteConfig parse_site_config(std::string_view text, const std::string& file);
 
-// Also throws SiteConfigError where the file is missing, no plain file, larger than 1 MiB, not owned by `owner`, or
-// writable by group or others.
+// Also throws SiteConfigError where the file is missing, no plain file, larger than 1 MiB, not owned by
+// `owner`, or writable by group or others.
 SiteConfig read_site_config(const std::filesystem::path& path, unsigned owner = 0);
 
 // The first profile that matches; a built-in one, which sets no constants, where none does.

@@ -7,8 +7,8 @@
 
 namespace lockstep::spank {
 
-// In the order of the list, without duplicates; nothing where the text is no such list or a port is not within
-// 1 to 65535.
+// In the order of the list, without duplicates; nothing where the text is no such list or a port is not
+// within 1 to 65535.
 std::optional<std::vector<int>> parse_port_list(std::string_view list);
 
 }  // namespace lockstep::spank

@@ -33,14 +33,15 @@ struct Step {
   std::string topology_address;  // SLURM_TOPOLOGY_ADDR, as "root.s0.n1"
   std::string topology_pattern;  // SLURM_TOPOLOGY_ADDR_PATTERN, as "switch.switch.node"
 
-  std::optional<int> gpus_on_node;            // SLURM_GPUS_ON_NODE: what the job holds here
-  std::optional<int> visible_gpus;            // entries of CUDA_VISIBLE_DEVICES
-  std::optional<std::uint64_t> memlock;       // SLURM_RLIMIT_MEMLOCK in bytes, UINT64_MAX for no limit
-  std::vector<std::string> command;           // program and arguments
+  std::optional<int> gpus_on_node;       // SLURM_GPUS_ON_NODE: what the job holds here
+  std::optional<int> visible_gpus;       // entries of CUDA_VISIBLE_DEVICES
+  std::optional<std::uint64_t> memlock;  // SLURM_RLIMIT_MEMLOCK in bytes, UINT64_MAX for no limit
+  std::vector<std::string> command;      // program and arguments
 };
 
 // `command` is the task's program with its arguments. Reads one file: the host file of an arbitrary
-// distribution (SLURM_HOSTFILE), as the calling user, at most its first 64 KiB, and only if it is a plain file.
+// distribution (SLURM_HOSTFILE), as the calling user, at most its first 64 KiB, and only if it is a plain
+// file.
 Step read_step(const Environment& environment, std::vector<std::string> command);
 
 }  // namespace lockstep::spank

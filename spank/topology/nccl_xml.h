@@ -1,5 +1,5 @@
-// NCCL's topology files, read by the rules of NCCL's own parser: what it refuses, what it takes, and what it passes
-// over in silence.
+// NCCL's topology files, read by the rules of NCCL's own parser: what it refuses, what it takes, and what it
+// passes over in silence.
 #pragma once
 
 #include <map>
@@ -29,14 +29,14 @@ struct TopologyFile {
     fatal,    // ncclCommInit fails
   };
   Verdict verdict = Verdict::loaded;
-  std::string reason;  // for ignored and fatal: what and in which line
+  std::string reason;             // for ignored and fatal: what and in which line
   std::optional<XmlNode> system;  // loaded: the root
 };
 
 TopologyFile parse_topology(std::string_view text);
 
-// Differences between a loaded file and this node, each in one line, the gravest first; empty: it fits. Looks at the
-// bus ids of GPUs and network devices, at numaid, and at CPU affinity.
+// Differences between a loaded file and this node, each in one line, the gravest first; empty: it fits. Looks
+// at the bus ids of GPUs and network devices, at numaid, and at CPU affinity.
 std::vector<std::string> misfits(const XmlNode& system, const Machine& machine);
 
 }  // namespace lockstep::spank

@@ -1,0 +1,66 @@
+#include "plan/make_plan.h"
+
+#include <algorithm>
+
+#include "plan/applied.h"
+#include "plan/concerns.h"
+#include "plan/digest.h"
+
+namespace lockstep::spank {
+
+namespace {
+
+// What an outer step's plugin has set is no wish of the user: it is worked out anew.
+Environment without_applied(const Environment& environment) {
+  Environment rest = environment;
+  for (const std::string& variable : applied_variables(environment)) rest.erase(variable);
+  rest.erase(applied_variable);
+  rest.erase(digest_variable);
+  return rest;
+}
+
+}  // namespace
+
+Plan make_plan(const PlanInputs& inputs) {
+  const Environment environment = without_applied(inputs.environment);
+  const Profile profile = choose_profile(inputs.site, inputs.step.node, inputs.machine);
+  Settings settings({inputs.options, environment, inputs.user_file, profile, inputs.site_file});
+  const Facts facts{
+      inputs.step,      inputs.machine,
+      profile,          inputs.user_file,
+      inputs.site_file, inputs.options.torch.value_or(profile.torch.value_or(TorchMode::automatic)),
+      inputs.home,      inputs.temporary};
+  for (const Concern concern : all_concerns()) concern(facts, settings);
+  Plan plan = std::move(settings).take();
+  plan.profile = profile.name;
+  plan.digest = digest_of(plan, inputs.site.hash, inputs.machine.driver);
+  return plan;
+}
+
+std::vector<Change> changes_of(const Plan& plan, const Environment& environment) {
+  std::vector<Change> changes;
+  std::map<std::string, std::string> applied;
+  for (const Decision& decision : plan.decisions) {
+    // A variable that the user has set to the empty value is set.
+    const bool ours = decision.source == Source::option || decision.source == Source::profile ||
+                      decision.source == Source::rule;
+    if (!ours) continue;
+    if (decision.value) applied[decision.variable] = *decision.value;
+    if (find(environment, decision.variable) != decision.value) {
+      changes.push_back({decision.variable, decision.value});
+    }
+  }
+  // What an outer step was given and this one is not.
+  for (const std::string& variable : applied_variables(environment)) {
+    const Decision* decision = plan.find(variable);
+    if (decision == nullptr || decision->in_files) changes.push_back({variable, std::nullopt});
+  }
+  const auto mark = [&](const char* variable, const std::string& value) {
+    if (find(environment, variable) != value) changes.push_back({variable, value});
+  };
+  mark(digest_variable, plan.digest);
+  mark(applied_variable, describe_applied(applied));
+  return changes;
+}
+
+}  // namespace lockstep::spank
