@@ -26,9 +26,8 @@ struct PluginArguments {
   // SLURM_KILL_BAD_EXIT or uses --kill-on-bad-exit=0, or LOCKSTEP_NCCL is off (the option --nccl=off comes
   // too late for this).
   bool kill_on_bad_exit = false;
-  // root=DIR: for tests and simulations, where sys/, proc/ and etc/nccl.conf are read; %n stands for the
-  // node.
-  std::string root = "/";
+  // root=DIR: for tests and simulations: where sys/, proc/ and etc/nccl.conf are read, %n being the node.
+  std::string root;  // empty: /
   Fault fault;
 };
 

@@ -90,7 +90,7 @@ std::vector<std::string> command_of(spank_t spank) {
   return command;
 }
 
-std::vector<std::string> apply(spank_t spank, const std::vector<Change>& changes) {
+std::vector<std::string> make_changes(spank_t spank, const std::vector<Change>& changes) {
   std::vector<std::string> failures;
   for (const Change& change : changes) {
     const std::string failure =

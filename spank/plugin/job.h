@@ -22,6 +22,6 @@ std::vector<std::string> command_of(spank_t spank);
 
 // Makes the changes and reads each of them back, since Slurm reports success for values that it has not set.
 // What could not be changed is returned, a line for each.
-std::vector<std::string> apply(spank_t spank, const std::vector<Change>& changes);
+std::vector<std::string> make_changes(spank_t spank, const std::vector<Change>& changes);
 
 }  // namespace lockstep::spank

@@ -111,7 +111,7 @@ int set_up_task(spank_t spank, State& state) {
 
   Plan plan = plan_for(task, machine, site);
   if (mode != Mode::warn) {
-    for (std::string& failure : apply(spank, changes_of(plan, environment))) {
+    for (std::string& failure : make_changes(spank, changes_of(plan, environment))) {
       add_problem(plan, std::move(failure), "");
     }
   }
