@@ -67,9 +67,14 @@ SPANK_TEST_OBJECTS := $(patsubst %.cpp,$(BUILD)/pic/%.o,$(sort $(wildcard test/s
 FUZZ_TARGETS := $(patsubst test/fuzz/%.cpp,%,$(filter-out test/fuzz/driver.cpp,$(wildcard test/fuzz/*.cpp)))
 PLUGIN  := $(if $(wildcard /usr/include/slurm/spank.h),$(BUILD)/spank_lockstep.so)
 SPANK_PROGRAMS := $(BUILD)/nccl-setup $(PLUGIN)
-SPANK_TESTS := $(BUILD)/test/spank/tests $(BUILD)/test/spank/make_node $(FUZZ_TARGETS:%=$(BUILD)/test/fuzz/%)
+# The same plugin with faults on demand (spank/plugin/faults.h).
+FAULTY_PLUGIN := $(if $(PLUGIN),$(BUILD)/test/spank_lockstep_fault.so)
+SPANK_TESTS := $(BUILD)/test/spank/tests $(BUILD)/test/spank/make_node $(FAULTY_PLUGIN) \
+               $(FUZZ_TARGETS:%=$(BUILD)/test/fuzz/%)
 DEPENDENCIES := $(patsubst %.cpp,$(BUILD)/pic/%.d,$(SETUP_SOURCES) $(PLUGIN_SOURCES) $(COMMAND_SOURCES) \
-                  $(wildcard test/spank/*.cpp test/spank/*/*.cpp test/fuzz/*.cpp)) $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d) \
+                  $(wildcard test/spank/*.cpp test/spank/*/*.cpp test/fuzz/*.cpp)) \
+                $(PLUGIN_SOURCES:%.cpp=$(BUILD)/pic-fault/%.d) \
+                $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d) \
                 $(BUILD)/test/training/make_shards.d
 
 # What `make install` copies beside the program, each at the same path below its folder.
@@ -198,16 +203,27 @@ PIC_CPPFLAGS := -Ispank -Isrc -DFMT_HEADER_ONLY -DXXH_INLINE_ALL -DLOCKSTEP_VERS
 STATIC_RUNTIME := $(if $(SANITIZERS),,-static-libgcc -static-libstdc++)
 HARDENING := -Wl,-z,relro -Wl,-z,now -Wl,-z,defs
 
+define compile_pic
+@mkdir -p $(@D)
+$(call quiet,CXX,$<)$(CXX) $(PIC_CPPFLAGS) $(ALL_CXXFLAGS) -fPIC -fvisibility=hidden -fstack-protector-strong \
+  -MMD -MP -c -o $@ $<
+endef
+
 $(BUILD)/pic/%.o: %.cpp
-	@mkdir -p $(@D)
-	$(call quiet,CXX,$<)$(CXX) $(PIC_CPPFLAGS) $(ALL_CXXFLAGS) -fPIC -fvisibility=hidden -fstack-protector-strong \
-	  -MMD -MP -c -o $@ $<
+	$(compile_pic)
+
+$(BUILD)/pic-fault/%.o: PIC_CPPFLAGS += -DLOCKSTEP_SPANK_FAULTS
+$(BUILD)/pic-fault/%.o: %.cpp
+	$(compile_pic)
 
 $(BUILD)/libsetup.a: $(SETUP_OBJECTS)
 	$(call quiet,AR,$@)rm -f $@ && ar rcs $@ $^
 
 # Slurm's own functions are found in the process that loads the plugin.
-$(BUILD)/spank_lockstep.so: $(PLUGIN_SOURCES:%.cpp=$(BUILD)/pic/%.o) $(BUILD)/libsetup.a spank/plugin/exports.map
+$(BUILD)/spank_lockstep.so: $(PLUGIN_SOURCES:%.cpp=$(BUILD)/pic/%.o)
+$(BUILD)/test/spank_lockstep_fault.so: $(PLUGIN_SOURCES:%.cpp=$(BUILD)/pic-fault/%.o)
+$(BUILD)/spank_lockstep.so $(BUILD)/test/spank_lockstep_fault.so: $(BUILD)/libsetup.a spank/plugin/exports.map
+	@mkdir -p $(@D)
 	$(call quiet,LINK,$@)$(CXX) $(filter-out -rdynamic,$(ALL_LDFLAGS)) -shared $(STATIC_RUNTIME) \
 	  $(filter-out -Wl$(comma)-z$(comma)defs,$(HARDENING)) -Wl,--version-script=spank/plugin/exports.map -o $@ $(filter %.o %.a,$^)
 
