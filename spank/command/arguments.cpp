@@ -15,7 +15,7 @@ const Option& find_option(std::span<const Option> options, const std::string& na
   const auto at =
       std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.name == name; });
   if (at != options.end()) return *at;
-  std::vector<std::string> names;
+  std::vector<std::string> names = {"--help"};
   for (const Option& option : options) names.emplace_back(option.name);
   const auto near = nearest(name, names);
   throw Error(ExitCode::usage, fmt::format("unknown option {}{}", name,

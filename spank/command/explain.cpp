@@ -95,18 +95,20 @@ std::string joined(const char* what, const std::vector<std::string>& patterns) {
   return patterns.empty() ? "" : fmt::format(", {} {}", what, fmt::join(patterns, " or "));
 }
 
-std::string why(const Profile& profile) {
-  if (profile.file.empty()) return "built in: no profile of the site's file matches";
+std::string why(const Profile& profile, const SiteConfig& config) {
+  if (config.file.empty()) return "no site's file: rules alone";
+  if (profile.file.empty()) return fmt::format("no profile of {} matches: rules alone", config.file);
   const std::string matches =
       joined("node", profile.nodes) + joined("PCI device", profile.pci) + joined("product", profile.products);
   return fmt::format("{}:{}, {}", profile.file, profile.line,
                      matches.empty() ? "for every node" : "matches " + matches.substr(2));
 }
 
-void print_headline(const Node& node, const Profile& profile, const Step& step, bool own) {
+void print_headline(const Node& node, const SiteConfig& config, const Step& step, bool own) {
+  const Profile profile = choose_profile(config, step.node, node.machine);
   fmt::print("node     {}: {}{}\n", node.name, hardware_of(node.machine),
              node.machine.product.empty() ? "" : fmt::format(" ({})", node.machine.product));
-  fmt::print("profile  {} ({})\n", profile.name, why(profile));
+  fmt::print("profile  {} ({})\n", profile.name, why(profile, config));
   if (profile.mode) fmt::print("mode     {}, unless the job asks for another one\n", name_of(*profile.mode));
   fmt::print(
       "step     {} on {}{}\n\n", count_of(static_cast<std::size_t>(step.ranks), "task"),
@@ -154,7 +156,7 @@ int run(const Arguments& arguments) {
       make_plan({step, node.machine, environment, user, config, user_file ? &*user_file : nullptr,
                  site_conf ? &*site_conf : nullptr, find(environment, "HOME").value_or(""), ""});
 
-  print_headline(node, choose_profile(config, step.node, node.machine), step, own);
+  print_headline(node, config, step, own);
   for (const std::string& line : table_of(plan)) fmt::print("{}\n", line);
   std::vector<Finding> findings = plan.findings;
   for (Finding& finding : own_findings(node, site, environment)) findings.push_back(std::move(finding));

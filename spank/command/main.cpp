@@ -48,7 +48,9 @@ Command find_command(const std::string& name) {
 }
 
 int run(const Command& command, std::span<const std::string> words) {
-  if (!words.empty() && (words[0] == "--help" || words[0] == "-h")) {
+  const auto own_end = std::find(words.begin(), words.end(), "--");
+  if (std::any_of(words.begin(), own_end,
+                  [](const auto& word) { return word == "--help" || word == "-h"; })) {
     print_help(command);
     return 0;
   }
