@@ -110,10 +110,10 @@ void print_headline(const Node& node, const SiteConfig& config, const Step& step
              node.machine.product.empty() ? "" : fmt::format(" ({})", node.machine.product));
   fmt::print("profile  {} ({})\n", profile.name, why(profile, config));
   if (profile.mode) fmt::print("mode     {}, unless the job asks for another one\n", name_of(*profile.mode));
-  fmt::print(
-      "step     {} on {}{}\n\n", count_of(static_cast<std::size_t>(step.ranks), "task"),
-      count_of(static_cast<std::size_t>(step.nodes), "node"),
-      own ? ", the one around this command" : ", made up: --nodes and --ntasks-per-node choose another");
+  fmt::print("step     {} on {}{}\n\n", count_of(static_cast<std::size_t>(step.ranks), "task"),
+             count_of(static_cast<std::size_t>(step.nodes), "node"),
+             own ? ", the one around this command"
+                 : ", made up, ports too; --nodes and --ntasks-per-node choose another");
 }
 
 std::vector<Finding> own_findings(const Node& node, const std::optional<SiteFile>& site,
