@@ -68,9 +68,9 @@ SPANK_TEST_OBJECTS := $(patsubst %.cpp,$(BUILD)/pic/%.o,$(sort $(wildcard test/s
 FUZZ_TARGETS := $(patsubst test/fuzz/%.cpp,%,$(filter-out test/fuzz/driver.cpp,$(wildcard test/fuzz/*.cpp)))
 PLUGIN  := $(if $(wildcard $(SLURM_INCLUDE)/slurm/spank.h),$(BUILD)/spank_lockstep.so)
 SPANK_PROGRAMS := $(BUILD)/nccl-setup $(PLUGIN)
-SPANK_TESTS := $(BUILD)/test/spank/tests $(FUZZ_TARGETS:%=$(BUILD)/test/fuzz/%)
+SPANK_TESTS := $(BUILD)/test/spank/tests $(BUILD)/test/spank/make_node $(FUZZ_TARGETS:%=$(BUILD)/test/fuzz/%)
 DEPENDENCIES := $(patsubst %.cpp,$(BUILD)/pic/%.d,$(SETUP_SOURCES) $(PLUGIN_SOURCES) $(COMMAND_SOURCES) \
-                  $(wildcard test/spank/*.cpp test/fuzz/*.cpp)) $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d) \
+                  $(wildcard test/spank/*.cpp test/spank/*/*.cpp test/fuzz/*.cpp)) $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d) \
                 $(BUILD)/test/training/make_shards.d
 
 # What `make install` copies beside the program, each at the same path below its folder.
@@ -243,6 +243,11 @@ $(BUILD)/nccl-setup: $(COMMAND_SOURCES:%.cpp=$(BUILD)/pic/%.o) $(BUILD)/libsetup
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) $(STATIC_RUNTIME) $(HARDENING) -o $@ $^
 
 $(BUILD)/test/spank/tests: $(SPANK_TEST_OBJECTS) $(BUILD)/libsetup.a
+	@mkdir -p $(@D)
+	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^
+
+# Writes the nodes of test/fixtures/nodes as trees of files, for scripts.
+$(BUILD)/test/spank/make_node: $(addprefix $(BUILD)/pic/test/spank/,make_node/main.o fake_node.o) $(BUILD)/libsetup.a
 	@mkdir -p $(@D)
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^
 
