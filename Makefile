@@ -6,6 +6,10 @@ CXX        := $(if $(filter default,$(origin CXX)),g++,$(CXX))
 PKG_CONFIG ?= pkg-config
 PREFIX     ?= /usr/local
 DESTDIR    ?=
+# The plugin is built for the Slurm whose headers are found here, and installed there.
+SLURM_INCLUDE    ?= /usr/include
+GIVEN_PLUGIN_DIR := $(SLURM_PLUGIN_DIR)
+SLURM_PLUGIN_DIR ?= $(PREFIX)/lib/slurm
 V          ?= 0
 ASAN       ?= 0
 UBSAN      ?= 0
@@ -65,7 +69,7 @@ PLUGIN_SOURCES := $(sort $(wildcard spank/plugin/*.cpp))
 COMMAND_SOURCES := $(sort $(wildcard spank/command/*.cpp))
 SPANK_TEST_OBJECTS := $(patsubst %.cpp,$(BUILD)/pic/%.o,$(sort $(wildcard test/spank/*.cpp)))
 FUZZ_TARGETS := $(patsubst test/fuzz/%.cpp,%,$(filter-out test/fuzz/driver.cpp,$(wildcard test/fuzz/*.cpp)))
-PLUGIN  := $(if $(wildcard /usr/include/slurm/spank.h),$(BUILD)/spank_lockstep.so)
+PLUGIN  := $(if $(wildcard $(SLURM_INCLUDE)/slurm/spank.h),$(BUILD)/spank_lockstep.so)
 SPANK_PROGRAMS := $(BUILD)/nccl-setup $(PLUGIN)
 # The same plugin with faults on demand (spank/plugin/faults.h).
 FAULTY_PLUGIN := $(if $(PLUGIN),$(BUILD)/test/spank_lockstep_fault.so)
@@ -79,10 +83,14 @@ DEPENDENCIES := $(patsubst %.cpp,$(BUILD)/pic/%.d,$(SETUP_SOURCES) $(PLUGIN_SOUR
 
 # What `make install` copies beside the program, each at the same path below its folder.
 SHARED := $(wildcard sbatch/* datasets/*/*)
+PROFILES := $(notdir $(wildcard spank/profiles/*))
 DOCS   := $(wildcard LICENSE *.md docs/*)
 BINDIR   = $(DESTDIR)$(PREFIX)/bin
 SHAREDIR = $(DESTDIR)$(PREFIX)/share/lockstep
 DOCDIR   = $(DESTDIR)$(PREFIX)/share/doc/lockstep
+PLUGIN_PLACE = $(SLURM_PLUGIN_DIR)/spank_lockstep.so
+# Debug information of the plugin and nccl-setup is not installed; STRIP= leaves it in.
+STRIP ?= -s
 
 ifeq ($(V),0)
 quiet = @printf '%-5s %s\n' '$(1)' '$(2)';
@@ -95,20 +103,21 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 # ---- Targets ----------------------------------------------------------------------------------------------
 .DEFAULT_GOAL := all
-.PHONY: all help info packages needed-packages lint-packages libraries programs stage test demo bench bench-launch fuzz fuzz-programs lint tidy sanitize
-.PHONY: install uninstall clean
+.PHONY: all help info packages needed-packages lint-packages libraries programs spank stage test demo bench
+.PHONY: bench-launch fuzz fuzz-programs lint tidy sanitize install install-spank uninstall deb clean
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/lockstep $(SPANK_PROGRAMS)  ## build the program, the SPANK plugin and nccl-setup (the default)
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
-	@echo "  variables: PREFIX DESTDIR CXX CXXFLAGS BUILD JOBS V=1 ASAN=1 UBSAN=1 (or in config.mk);"
+	@echo "  variables: PREFIX DESTDIR CXX CXXFLAGS BUILD JOBS V=1 ASAN=1 UBSAN=1 SLURM_INCLUDE"
+	@echo "             SLURM_PLUGIN_DIR (or in config.mk);"
 	@echo "             make test SUITES=\"unit mpi\" runs only these"
 
 info:  ## tell compiler, flags, and which libraries and programs are found
 	@CXX='$(CXX)' PKG_CONFIG='$(PKG_CONFIG)' FLAGS='$(CPPFLAGS) $(ALL_CXXFLAGS)' LIBS='$(LDLIBS)' \
-	  test/setup/info $(wildcard config.mk)
+	  SLURM_INCLUDE='$(SLURM_INCLUDE)' test/setup/info $(wildcard config.mk)
 
 packages: needed-packages  ## install what is missing of Debian's packages (as root), or say what is missing
 	@test/setup/packages --optional $(OPTIONAL_PACKAGES)
@@ -145,27 +154,51 @@ lint: lint-packages  ## formatting, clang-tidy, shellcheck, direction of depende
 sanitize: needed-packages  ## build with ASan and UBSan, run the unit, plugin core and MPI tests
 	$(AGAIN) ASAN=1 UBSAN=1 test SUITES="$(or $(SUITES),unit spank mpi)"
 
+spank: $(SPANK_PROGRAMS)  ## build the SPANK plugin and nccl-setup alone
+
 programs: $(BUILD)/lockstep $(SPANK_PROGRAMS) $(TEST_PROGRAMS) $(SPANK_TESTS)
 
 fuzz-programs: $(FUZZ_TARGETS:%=$(BUILD)/test/fuzz/%)
 
 # What jobs on the test cluster and in the demo run: an installed tree, as a site would have it.
-stage: $(BUILD)/lockstep
+stage: $(BUILD)/lockstep $(SPANK_PROGRAMS)
 	@rm -rf $(BUILD)/stage
-	@$(MAKE) --no-print-directory install PREFIX=$(abspath $(BUILD)/stage) DESTDIR= >/dev/null
+	@$(MAKE) --no-print-directory install PREFIX=$(abspath $(BUILD)/stage) DESTDIR= \
+	  SLURM_PLUGIN_DIR=$(abspath $(BUILD)/stage)/lib/slurm >/dev/null
 
-install: $(BUILD)/lockstep  ## copy program, batch scripts, dataset recipes and docs below $(DESTDIR)$(PREFIX)
+install: $(BUILD)/lockstep install-spank  ## copy programs, plugin, scripts, recipes and docs below $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(BUILD)/lockstep $(BINDIR)/lockstep
 	@set -e; copy() { install -D -m $$(test -x $$1 && echo 755 || echo 644) $$1 $$2/$$1; }; \
 	for file in $(SHARED); do copy $$file $(SHAREDIR); done; \
 	for file in $(DOCS); do copy $$file $(DOCDIR); done
 	@echo 'installed: $(BINDIR)/lockstep, $(SHAREDIR), $(DOCDIR)'
 
+install-spank: spank  ## copy the plugin, nccl-setup, profiles and their docs alone; needs neither MPI nor HDF5
+	install -D $(STRIP) -m 755 $(BUILD)/nccl-setup $(BINDIR)/nccl-setup
+	@for file in $(PROFILES); do install -D -m 644 spank/profiles/$$file $(SHAREDIR)/profiles/$$file; done
+	@for file in LICENSE $(wildcard docs/nccl-*.md); do install -D -m 644 $$file $(DOCDIR)/$$file; done
+ifneq ($(PLUGIN),)
+	install -D $(STRIP) -m 755 $(PLUGIN) $(DESTDIR)$(PLUGIN_PLACE)
+	@echo "built for Slurm $$(spank/packaging/slurm-version $(SLURM_INCLUDE)); a line for plugstack.conf:"
+	@echo '  optional $(PLUGIN_PLACE) config=/etc/slurm/nccl-setup.conf'
+else
+	@echo "no plugin: $(SLURM_INCLUDE)/slurm/spank.h not found; install Slurm's headers, or set SLURM_INCLUDE"
+endif
+
 uninstall:  ## remove what install has copied, and nothing else
-	rm -f $(BINDIR)/lockstep
-	@rm -f $(SHARED:%=$(SHAREDIR)/%) $(DOCS:%=$(DOCDIR)/%)
+	rm -f $(BINDIR)/lockstep $(BINDIR)/nccl-setup $(DESTDIR)$(PLUGIN_PLACE)
+	@rm -f $(SHARED:%=$(SHAREDIR)/%) $(DOCS:%=$(DOCDIR)/%) $(PROFILES:%=$(SHAREDIR)/profiles/%)
 	@for folder in $(SHAREDIR) $(DOCDIR); do \
 	  [ ! -d $$folder ] || find $$folder -depth -type d -empty -delete; done
+
+deb: spank  ## make a Debian package of plugin and nccl-setup for the Slurm that is installed, in build/
+	@$(if $(PLUGIN),:,echo "no plugin: install Slurm's headers (libslurm-dev), or set SLURM_INCLUDE" >&2; false)
+	@rm -rf $(BUILD)/deb
+	@set -e; export VERSION='$(VERSION)' SLURM_VERSION=$$(spank/packaging/slurm-version $(SLURM_INCLUDE)); \
+	export SLURM_PLUGIN_DIR=$(or $(GIVEN_PLUGIN_DIR),$$(spank/packaging/slurm-plugin-dir)); \
+	$(MAKE) --no-print-directory install-spank DESTDIR=$(abspath $(BUILD)/deb) PREFIX=/usr \
+	  SLURM_PLUGIN_DIR="$$SLURM_PLUGIN_DIR" DOCDIR='$$(DESTDIR)/usr/share/doc/slurm-lockstep-nccl' >/dev/null; \
+	spank/packaging/deb $(BUILD)/deb $(BUILD)
 
 clean:  ## remove what was built
 	rm -rf build
@@ -199,7 +232,8 @@ $(FAULT): test/fault/fault.cpp | libraries
 	$(call quiet,LINK,$@)$(CXX) $(CPPFLAGS) $(filter-out $(SANITIZE),$(ALL_CXXFLAGS)) -fPIC -shared -MMD -MP -o $@ $< -ldl
 
 # The plugin's core, the plugin, nccl-setup.
-PIC_CPPFLAGS := -Ispank -Isrc -DFMT_HEADER_ONLY -DXXH_INLINE_ALL -DLOCKSTEP_VERSION='"$(VERSION)"'
+PIC_CPPFLAGS := -Ispank -Isrc -DFMT_HEADER_ONLY -DXXH_INLINE_ALL -DLOCKSTEP_VERSION='"$(VERSION)"' \
+                $(if $(filter-out /usr/include,$(SLURM_INCLUDE)),-isystem $(SLURM_INCLUDE))
 STATIC_RUNTIME := $(if $(SANITIZERS),,-static-libgcc -static-libstdc++)
 HARDENING := -Wl,-z,relro -Wl,-z,now -Wl,-z,defs
 
@@ -252,7 +286,8 @@ $(BUILD)/git-$(subst /,-,$(GIT)):
 	@mkdir -p $(@D) && rm -f $(BUILD)/git-* && touch $@
 
 # ---- Linting ----------------------------------------------------------------------------------------------
-TIDIED := $(SOURCES:%.cpp=$(BUILD)/lint/%.tidy)
+SPANK_SOURCES := $(filter spank/%,$(SETUP_SOURCES)) $(COMMAND_SOURCES) $(if $(PLUGIN),$(PLUGIN_SOURCES))
+TIDIED := $(patsubst %.cpp,$(BUILD)/lint/%.tidy,$(SOURCES) $(SPANK_SOURCES))
 
 .PHONY: lint-checks
 lint-checks:
@@ -260,11 +295,14 @@ lint-checks:
 
 tidy: $(TIDIED)
 
+TIDY_FLAGS = $(CPPFLAGS) $(VERSION_FLAGS)
+$(BUILD)/lint/spank/%.tidy: TIDY_FLAGS = $(PIC_CPPFLAGS)
+
 # A file is looked at again only when it, a header of it, or the set of checks has changed.
 $(BUILD)/lint/%.tidy: %.cpp .clang-tidy | libraries
 	@mkdir -p $(@D)
-	$(call quiet,TIDY,$<)clang-tidy --quiet $< -- $(CPPFLAGS) $(VERSION_FLAGS) -std=c++20 -Wall -Wextra 2>$@.log \
+	$(call quiet,TIDY,$<)clang-tidy --quiet $< -- $(TIDY_FLAGS) -std=c++20 -Wall -Wextra 2>$@.log \
 	  || { cat $@.log; exit 1; }
-	@$(CXX) $(CPPFLAGS) -std=c++20 -MM -MP -MT $@ -MF $@.d $< && touch $@
+	@$(CXX) $(TIDY_FLAGS) -std=c++20 -MM -MP -MT $@ -MF $@.d $< && touch $@
 
 -include $(DEPENDENCIES) $(TIDIED:=.d)
