@@ -88,7 +88,9 @@ Machine read_machine(const MachineSource& source) {
   fill_in_speeds(machine);
   read_processors(tree, machine);
   machine.devices = read_pci_devices(tree, machine.hcas);
-  add_node_facts(tree.live() ? live_node_facts() : read_node_facts(source.root), machine);
+  add_node_facts(tree.live() ? live_node_facts()
+                             : parse_node_facts(tree.text(node_facts_file, node_facts_limit).value_or("")),
+                 machine);
   machine.complete = tree.complete();
   return machine;
 }

@@ -20,7 +20,6 @@ namespace lockstep::spank {
 namespace {
 
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
-constexpr std::size_t file_limit = 256 * 1024;
 
 struct FreeAddresses {
   void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
@@ -106,7 +105,7 @@ std::string write_node_facts(const NodeFacts& facts) {
 
 NodeFacts read_node_facts(const std::filesystem::path& root) {
   const MachineSource source{root};
-  return parse_node_facts(Tree(source).text(node_facts_file, file_limit).value_or(""));
+  return parse_node_facts(Tree(source).text(node_facts_file, node_facts_limit).value_or(""));
 }
 
 }  // namespace lockstep::spank

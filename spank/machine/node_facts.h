@@ -7,6 +7,7 @@
 //   memlock BYTES|unlimited     hard limit
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -20,6 +21,7 @@
 namespace lockstep::spank {
 
 inline constexpr const char* node_facts_file = "lockstep-node";
+inline constexpr std::size_t node_facts_limit = 256 * 1024;  // bytes of the file that are read
 
 struct NodeFacts {
   std::string node;                                        // empty: not known

@@ -18,11 +18,16 @@ bool bus_id_less(const PciDevice& left, const PciDevice& right) {
   return left.busid < right.busid;
 }
 
-PciDevice read_device(Tree& tree, const std::string& busid, const std::string& device_class) {
+struct Seen {
+  std::string at;  // its folder
+  std::string device_class;
+};
+
+PciDevice read_device(Tree& tree, const std::string& busid, const Seen& seen) {
   PciDevice device;
   device.busid = busid;
-  device.device_class = device_class;
-  const std::string at = tree.follow("sys/bus/pci/devices/" + busid);
+  device.device_class = seen.device_class;
+  const std::string& at = seen.at;
   const auto text = [&](const char* name) { return tree.text(at + "/" + name).value_or(""); };
   device.vendor = text("vendor");
   device.device = text("device");
@@ -41,11 +46,11 @@ PciDevice read_device(Tree& tree, const std::string& busid, const std::string& d
 }  // namespace
 
 std::vector<PciDevice> read_pci_devices(Tree& tree, const std::vector<Hca>& hcas) {
-  std::map<std::string, std::string> classes;
+  std::map<std::string, Seen> all;
   for (const std::string& busid : tree.names("sys/bus/pci/devices")) {
     if (!is_bus_id(busid)) continue;
-    const std::string device_class = tree.text("sys/bus/pci/devices/" + busid + "/class").value_or("");
-    if (!device_class.empty()) classes.emplace(busid, device_class);
+    const std::string at = tree.follow("sys/bus/pci/devices/" + busid);
+    if (const auto device_class = tree.text(at + "/class")) all.emplace(busid, Seen{at, *device_class});
   }
   const auto is_hca = [&](const std::string& busid) {
     return std::any_of(hcas.begin(), hcas.end(), [&](const Hca& hca) { return hca.pci == busid; });
@@ -55,18 +60,17 @@ std::vector<PciDevice> read_pci_devices(Tree& tree, const std::vector<Hca>& hcas
   std::set<std::string> bridges;
   // Display and 3D controllers first: should the time run out, the GPUs are known.
   for (const std::string_view kind : {"0x03", "0x02"}) {
-    for (const auto& [busid, device_class] : classes) {
-      if (!device_class.starts_with(kind)) continue;
-      if (kind == "0x02" && !is_hca(busid) && tree.has_folder("sys/bus/pci/devices/" + busid + "/physfn")) {
-        continue;
-      }
-      devices.push_back(read_device(tree, busid, device_class));
+    for (const auto& [busid, seen] : all) {
+      if (!seen.device_class.starts_with(kind)) continue;
+      if (kind == "0x02" && !is_hca(busid) && tree.has_folder(seen.at + "/physfn")) continue;
+      devices.push_back(read_device(tree, busid, seen));
       bridges.insert(devices.back().upstream.begin(), devices.back().upstream.end());
     }
   }
   for (const std::string& busid : bridges) {
-    const auto found = classes.find(busid);
-    if (found != classes.end()) devices.push_back(read_device(tree, busid, found->second));
+    if (const auto found = all.find(busid); found != all.end()) {
+      devices.push_back(read_device(tree, busid, found->second));
+    }
   }
   std::sort(devices.begin(), devices.end(), bus_id_less);
   return devices;

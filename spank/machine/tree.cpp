@@ -29,11 +29,14 @@ struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
-bool is_control(char c) { return (c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == 127; }
+bool is_control(char c) {
+  return (c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == 127;
+}
 
 // Names end up in lists with commas, on terminals and in environments.
 bool is_plain(std::string_view name) {
-  return std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < 127 && c != ',' && c != '='; });
+  return std::all_of(name.begin(), name.end(),
+                     [](char c) { return c > ' ' && c < 127 && c != ',' && c != '='; });
 }
 
 std::optional<std::string> read_link(const fs::path& path) {
@@ -82,6 +85,7 @@ void Tree::tell(Reading::Kind kind, const std::string& path, const std::string& 
 std::optional<std::string> Tree::real(const std::string& path, int depth) {
   if (live_ || path.empty()) return path;
   if (depth > depth_limit || path.size() > path_limit) return std::nullopt;
+  if (path == ".." || path.ends_with("/..")) return std::nullopt;
   if (const auto known = real_folders_.find(path); known != real_folders_.end()) return known->second;
   const auto [folder, name] = split_last(path);
   std::optional<std::string> found = real(folder, depth + 1);
