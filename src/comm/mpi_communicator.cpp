@@ -151,4 +151,13 @@ std::unique_ptr<Communicator> MpiCommunicator::duplicate() {
   return std::make_unique<MpiCommunicator>(comm_, piece_);
 }
 
+std::unique_ptr<MpiCommunicator> MpiCommunicator::reordered(std::span<const int> order) const {
+  const auto own_place = std::find(order.begin(), order.end(), rank_) - order.begin();
+  MPI_Comm in_order = MPI_COMM_NULL;
+  check(MPI_Comm_split(comm_, 0, static_cast<int>(own_place), &in_order), "reorder its ranks");
+  auto result = std::make_unique<MpiCommunicator>(in_order, piece_);
+  MPI_Comm_free(&in_order);
+  return result;
+}
+
 }  // namespace lockstep::comm

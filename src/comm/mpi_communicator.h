@@ -30,6 +30,9 @@ class MpiCommunicator final : public Communicator {
   void all_gather_slices(std::span<float> all, std::span<const std::int64_t> counts) override;
   void exchange(std::span<const Send> sends, std::span<const Receive> receives) override;
   std::unique_ptr<Communicator> duplicate() override;
+  // The same ranks in another order: rank i of the result is rank order[i] here. Collective; `order` is the
+  // same permutation on every rank.
+  std::unique_ptr<MpiCommunicator> reordered(std::span<const int> order) const;
 
   // For libraries that speak MPI themselves, such as HDF5.
   MPI_Comm native() const { return comm_; }

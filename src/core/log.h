@@ -20,6 +20,9 @@ class Log {
   void agreed_error(std::string_view text) const {
     if (rank_ == 0) write(fmt::format("lockstep: error: {}\n", text));
   }
+  void agreed_warning(std::string_view text) const {
+    if (rank_ == 0) write(fmt::format("lockstep: warning: {}\n", text));
+  }
   // Warnings and errors come from any rank and say which.
   void warn(std::string_view text) const {
     write(fmt::format("lockstep: warning: rank {} on {}: {}\n", rank_, node_, text));
@@ -28,6 +31,8 @@ class Log {
     write(fmt::format("lockstep: error: rank {} on {}: {}\n", rank_, node_, text));
   }
 
+  // The launcher's word for the rank holds until the ranks have been put in order. Before other threads log.
+  void set_rank(int rank) { rank_ = rank; }
   int rank() const { return rank_; }
   const std::string& node() const { return node_; }
 

@@ -36,6 +36,8 @@ Allocation read_allocation(const Environment& environment) {
   allocation.node = node != nullptr ? node : host_name();
   allocation.cpus_per_task = static_cast<int>(number(environment, "SLURM_CPUS_PER_TASK").value_or(0));
   allocation.end_time = number(environment, "SLURM_JOB_END_TIME");
+  if (const char* topology = environment("LOCKSTEP_TOPOLOGY")) allocation.topology = topology;
+  if (const char* digest = environment("LOCKSTEP_NCCL_DIGEST")) allocation.nccl_digest = digest;
   // mpirun inside a Slurm job: its own variable is the rank, SLURM_PROCID belongs to the launching step.
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
     if (const auto rank = number(environment, name)) {

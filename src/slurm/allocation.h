@@ -22,6 +22,10 @@ struct Allocation {
   int rank_hint = 0;                     // the rank that the launcher says we have, before MPI is up
   int cpus_per_task = 0;                 // SLURM_CPUS_PER_TASK; 0 where it is not set
   std::optional<std::int64_t> end_time;  // SLURM_JOB_END_TIME (seconds since 1970); Slurm 22.05 has none
+  // From the SPANK plugin; empty without it.
+  std::string topology;  // LOCKSTEP_TOPOLOGY: the switches or blocks above the node, "root/s0"
+  std::string
+      nccl_digest;  // LOCKSTEP_NCCL_DIGEST: what must be equal on every rank, "v1 plugin=HEX config=HEX ..."
   bool in_job() const { return !job_id.empty(); }
 };
 

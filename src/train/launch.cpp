@@ -11,11 +11,13 @@
 
 #include "comm/agreement.h"
 #include "comm/mpi_session.h"
+#include "comm/rank_order.h"
 #include "core/clock.h"
 #include "core/hash.h"
 #include "core/pause.h"
 #include "core/process_exit.h"
 #include "slurm/stop_signals.h"
+#include "train/setup_digest.h"
 
 namespace lockstep::train {
 
@@ -139,6 +141,33 @@ void check_same_configuration(comm::Communicator& comm, const ResolvedConfig& re
   }
 }
 
+// Before anything uses the rank: the order of ranks decides who talks to whom.
+std::unique_ptr<comm::MpiCommunicator> join_ranks(const slurm::Allocation& allocation, Log& log,
+                                                  Watchdog& watchdog) {
+  auto comm = std::make_unique<comm::MpiCommunicator>(MPI_COMM_WORLD);
+  const comm::RankOrder order = comm::agree_on_order(*comm, allocation.topology);
+  if (!order.is_given_order()) comm = comm->reordered(order.ranks);
+  log.set_rank(comm->rank());
+  watchdog.set_rank(comm->rank());
+  if (!order.is_given_order()) {
+    log.info(fmt::format(
+        "ranks ordered by the cluster's topology: {}, {} nodes; their numbers are not the launcher's",
+        order.groups == 1 ? "1 switch or block" : fmt::format("{} switches or blocks", order.groups),
+        order.hosts));
+  }
+  return comm;
+}
+
+// Nothing of a run on CPUs needs NCCL, so this is a warning; the next NCCL program on these nodes will need
+// it.
+void compare_nccl_setups(comm::Communicator& comm, const slurm::Allocation& allocation, const Log& log) {
+  std::vector<NcclSetup> setups;
+  for (std::string& digest : comm::gather_texts(comm, allocation.nccl_digest)) {
+    setups.push_back({comm.host(static_cast<int>(setups.size())), std::move(digest)});
+  }
+  for (const std::string& line : setup_differences(setups)) log.agreed_warning(line);
+}
+
 void claim(comm::Communicator& comm, RunFolder& folder, const Attempt& attempt, const RunOptions& options,
            const Log& log) {
   comm::agree(comm, "use the run folder", [&] {
@@ -174,7 +203,7 @@ int or_leave(const Exit& exit, Work&& work) {
 int launch(const ResolvedConfig& resolved, const RunOptions& options) {
   slurm::install_stop_signals();
   const slurm::Allocation allocation = slurm::read_allocation(slurm::process_environment());
-  const Log log(allocation.rank_hint, allocation.node);
+  Log log(allocation.rank_hint, allocation.node);
   RunFolder folder(resolved.config.run.dir);
   Exit exit(folder.path(), log);
   if (allocation.in_job() && !folder.owned_by_step_of(allocation.job_id, allocation.restart_count)) {
@@ -188,9 +217,10 @@ int launch(const ResolvedConfig& resolved, const RunOptions& options) {
   std::unique_ptr<Run> run;
   return or_leave(exit, [&] {
     mpi = std::make_unique<comm::MpiSession>();
-    comm = std::make_unique<comm::MpiCommunicator>(MPI_COMM_WORLD);
+    comm = join_ranks(allocation, log, watchdog);
     check_ranks(resolved.config, comm->size());
     check_same_configuration(*comm, resolved);
+    compare_nccl_setups(*comm, allocation, log);
     const Attempt attempt = make_attempt(*comm, allocation);
     run = std::make_unique<Run>(Run::Setting{resolved, allocation, attempt, folder, *comm, watchdog, log});
     run->prepare();

@@ -64,14 +64,19 @@ void install_stack_printer() {
 
 }  // namespace
 
-Watchdog::Watchdog(const Config::Limits& limits, std::string node, int rank_hint)
-    : limits_(limits), node_(std::move(node)), rank_hint_(rank_hint), main_thread_(::pthread_self()) {
+Watchdog::Watchdog(const Config::Limits& limits, std::string node, int rank)
+    : limits_(limits), node_(std::move(node)), main_thread_(::pthread_self()), rank_(rank) {
   install_stack_printer();
   place_.since = monotonic_seconds();
   thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
 
 Watchdog::~Watchdog() = default;
+
+void Watchdog::set_rank(int rank) {
+  const std::lock_guard guard(mutex_);
+  rank_ = rank;
+}
 
 void Watchdog::set_run(Run run) {
   const std::lock_guard guard(mutex_);
@@ -178,16 +183,18 @@ void Watchdog::give_up(const Place& place) {
   // Whatever happens below, a stuck file system included, this process is gone two seconds from now.
   exit_within(std::chrono::seconds(2), ExitCode::peer_failed);
   std::unique_ptr<Run> run;
+  int rank = 0;
   {
     const std::lock_guard guard(mutex_);
+    rank = run_ ? run_->rank : rank_;
     if (run_) run = std::make_unique<Run>(*run_);
   }
   const std::string what =
       fmt::format("no progress in {} for {} s", describe(place.phase, place.step), limit(place.phase));
-  const std::string who = run ? late_ranks(*run, place)
-                              : fmt::format("rank {} on {} never came to know its peers", rank_hint_, node_);
-  const std::string line = fmt::format("lockstep: error: {}: {}; stack of rank {} on {}:\n", what, who,
-                                       run ? run->rank : rank_hint_, node_);
+  const std::string who =
+      run ? late_ranks(*run, place) : fmt::format("rank {} on {} never came to know its peers", rank, node_);
+  const std::string line =
+      fmt::format("lockstep: error: {}: {}; stack of rank {} on {}:\n", what, who, rank, node_);
   (void)!::write(STDERR_FILENO, line.data(), line.size());
   ::pthread_kill(main_thread_, stack_signal());
   std::this_thread::sleep_for(std::chrono::milliseconds(200));  // let the handler print

@@ -34,13 +34,14 @@ class Watchdog {
     std::function<bool()> failed_already;
   };
 
-  // Before MPI is up: rank and node from the environment. Must be made on the main thread: its stack is
-  // dumped.
-  Watchdog(const Config::Limits& limits, std::string node, int rank_hint);
+  // Before MPI is up: node and rank from the environment; the rank may change by set_rank(). Must be made on
+  // the main thread: its stack is dumped.
+  Watchdog(const Config::Limits& limits, std::string node, int rank);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
+  void set_rank(int rank);
   void set_run(Run run);
 
   // The main thread says where it is. A new phase or step starts the clock again.
@@ -73,9 +74,9 @@ class Watchdog {
 
   Config::Limits limits_;
   std::string node_;
-  int rank_hint_;
   pthread_t main_thread_;
-  mutable std::mutex mutex_;  // guards place_ and run_
+  mutable std::mutex mutex_;  // guards rank_, place_ and run_
+  int rank_;
   Place place_;
   std::unique_ptr<Run> run_;
   std::atomic<int> waiting_{0};

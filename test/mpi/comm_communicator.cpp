@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
 
 #include "comm/agreement.h"
 #include "comm/mpi_communicator.h"
+#include "comm/rank_order.h"
 #include "core/error.h"
 
 using namespace lockstep;
@@ -75,6 +77,29 @@ TEST_CASE("exchange delivers messages in order, own ones too", "[comm]") {
           std::string(5 + static_cast<std::size_t>(comm.rank()), static_cast<char>('A' + peer)));
     CHECK(in[3 * peer + 1] == "second");
   }
+}
+
+TEST_CASE("a reordered communicator numbers the ranks as it is told", "[comm]") {
+  const MpiCommunicator comm(MPI_COMM_WORLD);
+  std::vector<int> order(static_cast<std::size_t>(comm.size()));
+  std::iota(order.begin(), order.end(), 0);
+  do {
+    const auto other = comm.reordered(order);
+    CHECK(other->size() == comm.size());
+    CHECK(order[static_cast<std::size_t>(other->rank())] == comm.rank());
+    CHECK(comm::gather_values(*other, comm.rank()) == order);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("ranks find the order of the topology together", "[comm]") {
+  MpiCommunicator comm(MPI_COMM_WORLD);
+  // All ranks of this test are on one host, which has one place in the network.
+  const auto order = comm::agree_on_order(comm, "root/s" + std::to_string(comm.rank()));
+  CHECK(order.is_given_order());
+  CHECK(order.groups == 1);
+  CHECK(order.hosts == 1);
+  // One rank that does not know is enough.
+  CHECK(comm::agree_on_order(comm, comm.rank() == comm.size() - 1 ? "" : "root/s0").groups == 0);
 }
 
 TEST_CASE("one rank's failure is the same error on all", "[comm]") {

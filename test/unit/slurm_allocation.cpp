@@ -41,11 +41,20 @@ TEST_CASE("outside a job there is a host name and nothing else", "[slurm]") {
   CHECK_FALSE(allocation.in_job());
   CHECK(allocation.restart_count == 0);
   CHECK_FALSE(allocation.node.empty());
+  CHECK(allocation.topology.empty());
+  CHECK(allocation.nccl_digest.empty());
   CHECK(allocation.rank_hint == 0);
 }
 
 TEST_CASE("under mpirun inside a job, mpirun's rank is the rank", "[slurm]") {
   CHECK(read_allocation(recorded({{"OMPI_COMM_WORLD_RANK", "5"}, {"SLURM_PROCID", "0"}})).rank_hint == 5);
+}
+
+TEST_CASE("what the plugin tells the trainer is taken as it is", "[slurm]") {
+  const auto allocation = read_allocation(
+      recorded({{"LOCKSTEP_TOPOLOGY", "root/s0"}, {"LOCKSTEP_NCCL_DIGEST", "v1 plugin=0a config=1b"}}));
+  CHECK(allocation.topology == "root/s0");
+  CHECK(allocation.nccl_digest == "v1 plugin=0a config=1b");
 }
 
 TEST_CASE("the end time is taken from the environment where Slurm puts it there", "[slurm]") {

@@ -1,0 +1,29 @@
+#include "plugin/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/table.h"
+#include "plugin/log.h"
+
+namespace lockstep::spank {
+
+void tell_table(const Plan& plan) {
+  for (const std::string& line : table_of(plan)) tell(line);
+}
+
+void tell_findings(const Plan& plan, const std::string& node) {
+  for (const Finding& finding : plan.findings) {
+    const bool problem = finding.severity == Finding::Severity::problem;
+    tell(fmt::format("{} on {}: {}{}{}", problem ? "problem" : "advice", node, finding.text,
+                     finding.remedy.empty() ? "" : "; ", finding.remedy));
+  }
+}
+
+bool has_problem(const Plan& plan) {
+  return std::any_of(plan.findings.begin(), plan.findings.end(),
+                     [](const Finding& finding) { return finding.severity == Finding::Severity::problem; });
+}
+
+}  // namespace lockstep::spank

@@ -1,0 +1,125 @@
+#include "plugin/task.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "machine/machine.h"
+#include "plan/make_plan.h"
+#include "plugin/job.h"
+#include "plugin/log.h"
+#include "plugin/report.h"
+#include "site/nccl_conf.h"
+#include "site/profile.h"
+#include "step/step.h"
+
+namespace lockstep::spank {
+
+namespace {
+
+constexpr std::chrono::milliseconds reading_limit{100};
+
+std::string value_or(const Environment& environment, std::string_view name, std::string_view otherwise) {
+  const auto value = find(environment, name);
+  return value && !value->empty() ? *value : std::string(otherwise);
+}
+
+// NCCL_CONF_FILE stands for ~/.nccl.conf, it is not read in addition.
+std::optional<NcclConf> user_file_of(const Environment& environment, const std::string& home) {
+  const std::string file =
+      value_or(environment, "NCCL_CONF_FILE", home.empty() ? "" : fmt::format("{}/.nccl.conf", home));
+  return file.empty() ? std::nullopt : read_nccl_conf(file);
+}
+
+SiteConfig site_of(const PluginArguments& arguments) {
+  return arguments.config.empty() ? SiteConfig{} : read_site_config(arguments.config);
+}
+
+void add_problem(Plan& plan, std::string text, std::string remedy) {
+  plan.findings.push_back({Finding::Severity::problem, std::move(text), std::move(remedy)});
+}
+
+// All that is known of a task once its environment has been read.
+struct Task {
+  const PluginArguments& arguments;
+  const Environment& environment;
+  AskedFor asked;
+  Step step;
+};
+
+// Without profiles nothing can be said about this machine: nothing is set.
+Plan plan_without_profiles(const SiteConfigError& error) {
+  Plan plan;
+  add_problem(plan, fmt::format("nothing was set up: {}", error.what()), "tell the cluster's administrators");
+  return plan;
+}
+
+Plan plan_for(const Task& task, const Machine& machine, const SiteConfig& site) {
+  const std::string home = value_or(task.environment, "HOME", "");
+  const auto root = root_for(task.arguments, task.step.node);
+  const auto user_file = user_file_of(task.environment, home);
+  const auto site_file = read_nccl_conf(root / "etc/nccl.conf");
+  Plan plan = make_plan({.step = task.step,
+                         .machine = machine,
+                         .environment = task.environment,
+                         .options = task.asked.options,
+                         .site = site,
+                         .user_file = user_file ? &*user_file : nullptr,
+                         .site_file = site_file ? &*site_file : nullptr,
+                         .home = home,
+                         .temporary = value_or(task.environment, "TMPDIR", "/tmp")});
+  for (const std::string& complaint : task.asked.complaints) {
+    add_problem(plan, complaint, "what it asked for is left out");
+  }
+  return plan;
+}
+
+int report(const Plan& plan, const Step& step, Mode mode) {
+  if (mode == Mode::show && step.rank == 0) tell_table(plan);
+  if (step.local_rank == 0) tell_findings(plan, step.node);
+  return mode == Mode::strict && has_problem(plan) ? -1 : 0;
+}
+
+}  // namespace
+
+int set_up_task(spank_t spank, State& state) {
+  if (state.inert || !is_program_step(spank)) return 0;
+  const auto begin = std::chrono::steady_clock::now();
+  const Environment environment = environment_of(spank);
+  AskedFor asked = read_user_options(state.given, environment);
+  const std::optional<Mode> wish = asked.options.mode;
+  const Mode by_default = state.arguments.mode.value_or(Mode::automatic);
+  state.strict = wish.value_or(by_default) == Mode::strict;
+  if (wish == Mode::off) return 0;
+  inject(state.arguments.fault, "task_init");
+
+  const Task task{state.arguments, environment, std::move(asked), read_step(environment, command_of(spank))};
+  SiteConfig site;
+  try {
+    site = site_of(state.arguments);
+  } catch (const SiteConfigError& error) {
+    const Mode mode = wish.value_or(by_default);
+    return mode == Mode::off ? 0 : report(plan_without_profiles(error), task.step, mode);
+  }
+  const Machine machine = read_machine({root_for(state.arguments, task.step.node), reading_limit});
+  const Profile profile = choose_profile(site, task.step.node, machine);
+  const Mode mode = wish.value_or(profile.mode.value_or(by_default));
+  state.strict = mode == Mode::strict;
+  if (mode == Mode::off) return 0;
+
+  Plan plan = plan_for(task, machine, site);
+  if (mode != Mode::warn) {
+    for (std::string& failure : make_changes(spank, changes_of(plan, environment))) {
+      add_problem(plan, std::move(failure), "");
+    }
+  }
+  const int result = report(plan, task.step, mode);
+  const auto spent =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
+  debug(fmt::format("set up in {} ms", spent.count()));
+  return result;
+}
+
+}  // namespace lockstep::spank
