@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <span>
 
 #include "core/hash.h"
 #include "core/text.h"
@@ -21,6 +22,8 @@ namespace {
 constexpr std::size_t largest_file = 1 << 20;
 constexpr std::size_t longest_value = 999;  // of a constant: some readers of the environment take 1023 bytes
 constexpr std::size_t longest_name = 64;
+constexpr std::size_t longest_line = 4096;
+constexpr std::size_t most_mistakes = 4;  // told of, for one line
 
 std::string converted(std::string_view text, int (*convert)(int)) {
   std::string result(text);
@@ -85,6 +88,9 @@ class Parser {
     ++line_;
     line = trim(line);
     if (line.empty() || line.front() == '#' || line.front() == ';') return;
+    if (line.size() > longest_line) {
+      fail({fmt::format("the line has more than {} bytes; shorten it", longest_line)});
+    }
     if (const auto found =
             std::find_if(line.begin(), line.end(), [](unsigned char c) { return c < ' ' && c != '\t'; });
         found != line.end()) {
@@ -102,7 +108,10 @@ class Parser {
 
  private:
   [[noreturn]] void fail(const Mistakes& mistakes) const {
-    throw SiteConfigError(fmt::format("{}:{}: {}", file_, line_, fmt::join(mistakes, "; also: ")));
+    const std::span<const std::string> told(mistakes.data(), std::min(mistakes.size(), most_mistakes));
+    const std::size_t untold = mistakes.size() - told.size();
+    throw SiteConfigError(fmt::format("{}:{}: {}{}", file_, line_, fmt::join(told, "; also: "),
+                                      untold > 0 ? fmt::format("; and {} more", untold) : ""));
   }
 
   void begin_profile(std::string_view line) {

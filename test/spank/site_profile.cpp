@@ -243,9 +243,18 @@ TEST_CASE("a constant is at most 999 bytes long", "[site][profile]") {
   CHECK(fault_of("NCCL_NET = " + std::string(999, 'x')) == "no error");
   CHECK(fault_of("NCCL_NET = " + std::string(1000, 'x')) ==
         "the value of NCCL_NET has 1000 bytes; at most 999 are safe");
-  // However long a mistake is, the message is not.
-  CHECK(fault_of(std::string(100'000, 'x') + " = 1").size() < 400);
-  CHECK(fault_of("LD_" + std::string(100'000, 'X') + " = 1").size() < 400);
+  CHECK(fault_of("NCCL_NET = " + std::string(5000, 'x')) == "the line has more than 4096 bytes; shorten it");
+  CHECK(fault_of("# " + std::string(5000, 'x')) == "no error");
+}
+
+TEST_CASE("however long a mistake is, the message is not", "[site][profile]") {
+  CHECK(fault_of(std::string(4000, 'x') + " = 1").size() < 400);
+  CHECK(fault_of("LD_" + std::string(4000, 'X') + " = 1").size() < 400);
+  std::string words;
+  for (int i = 0; i < 1000; ++i) words += " x";
+  const std::string fault = fault_of("match =" + words);
+  CHECK(fault.size() < 600);
+  CHECK(fault.ends_with("; and 996 more"));
 }
 
 TEST_CASE("variables that are not for profiles are refused with what to write instead", "[site][profile]") {
