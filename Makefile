@@ -6,6 +6,10 @@ CXX        := $(if $(filter default,$(origin CXX)),g++,$(CXX))
 PKG_CONFIG ?= pkg-config
 PREFIX     ?= /usr/local
 DESTDIR    ?=
+# The plugin is built for the Slurm whose headers are found here, and installed there.
+SLURM_INCLUDE    ?= /usr/include
+GIVEN_PLUGIN_DIR := $(SLURM_PLUGIN_DIR)
+SLURM_PLUGIN_DIR ?= $(PREFIX)/lib/slurm
 V          ?= 0
 ASAN       ?= 0
 UBSAN      ?= 0
@@ -15,10 +19,13 @@ SUITES     ?=
 # Debian packages that the build, the demo and the tests need: test/setup/packages installs what is missing.
 PACKAGES := g++ pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libboost-program-options-dev \
             libdnnl-dev libfmt-dev libxxhash-dev zlib1g-dev catch2 \
-            slurmctld slurmd slurm-client munge libpmix2 gnuplot-nox procps util-linux hdf5-tools \
+            slurmctld slurmd slurm-client munge libpmix2 gnuplot-nox procps util-linux iproute2 hdf5-tools \
             dataset-fashion-mnist
 # Headers of the Slurm that is installed: the plugin is built for it, and left out where there are none.
 PACKAGES += libslurm-dev
+# A real client of the plugin, which brings hundreds of megabytes along: only for the suite that runs it, which is
+# skipped without it.
+OPTIONAL_PACKAGES := $(if $(if $(SUITES),$(filter plugin,$(SUITES)),all),python3-torch)
 LINT_PACKAGES := clang clang-format clang-tidy shellcheck
 
 # ---- What is built how ------------------------------------------------------------------------------------
@@ -62,21 +69,28 @@ PLUGIN_SOURCES := $(sort $(wildcard spank/plugin/*.cpp))
 COMMAND_SOURCES := $(sort $(wildcard spank/command/*.cpp))
 SPANK_TEST_OBJECTS := $(patsubst %.cpp,$(BUILD)/pic/%.o,$(sort $(wildcard test/spank/*.cpp)))
 FUZZ_TARGETS := $(patsubst test/fuzz/%.cpp,%,$(filter-out test/fuzz/driver.cpp,$(wildcard test/fuzz/*.cpp)))
-PLUGIN  := $(if $(wildcard /usr/include/slurm/spank.h),$(BUILD)/spank_lockstep.so)
+PLUGIN  := $(if $(wildcard $(SLURM_INCLUDE)/slurm/spank.h),$(BUILD)/spank_lockstep.so)
 SPANK_PROGRAMS := $(BUILD)/nccl-setup $(PLUGIN)
 # The same plugin with faults on demand (spank/plugin/faults.h).
 FAULTY_PLUGIN := $(if $(PLUGIN),$(BUILD)/test/spank_lockstep_fault.so)
-SPANK_TESTS := $(BUILD)/test/spank/tests $(FAULTY_PLUGIN) $(FUZZ_TARGETS:%=$(BUILD)/test/fuzz/%)
+SPANK_TESTS := $(BUILD)/test/spank/tests $(BUILD)/test/spank/make_node $(FAULTY_PLUGIN) \
+               $(FUZZ_TARGETS:%=$(BUILD)/test/fuzz/%)
 DEPENDENCIES := $(patsubst %.cpp,$(BUILD)/pic/%.d,$(SETUP_SOURCES) $(PLUGIN_SOURCES) $(COMMAND_SOURCES) \
-                  $(wildcard test/spank/*.cpp test/fuzz/*.cpp)) $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d) \
-                $(BUILD)/test/training/make_shards.d $(PLUGIN_SOURCES:%.cpp=$(BUILD)/pic-fault/%.d)
+                  $(wildcard test/spank/*.cpp test/spank/*/*.cpp test/fuzz/*.cpp)) \
+                $(PLUGIN_SOURCES:%.cpp=$(BUILD)/pic-fault/%.d) \
+                $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d) \
+                $(BUILD)/test/training/make_shards.d
 
 # What `make install` copies beside the program, each at the same path below its folder.
 SHARED := $(wildcard sbatch/* datasets/*/*)
+PROFILES := $(notdir $(wildcard spank/profiles/*))
 DOCS   := $(wildcard LICENSE *.md docs/*)
 BINDIR   = $(DESTDIR)$(PREFIX)/bin
 SHAREDIR = $(DESTDIR)$(PREFIX)/share/lockstep
 DOCDIR   = $(DESTDIR)$(PREFIX)/share/doc/lockstep
+PLUGIN_PLACE = $(SLURM_PLUGIN_DIR)/spank_lockstep.so
+# Debug information of the plugin and nccl-setup is not installed; STRIP= leaves it in.
+STRIP ?= -s
 
 ifeq ($(V),0)
 quiet = @printf '%-5s %s\n' '$(1)' '$(2)';
@@ -89,22 +103,26 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 # ---- Targets ----------------------------------------------------------------------------------------------
 .DEFAULT_GOAL := all
-.PHONY: all help info packages lint-packages libraries programs stage test demo bench bench-launch fuzz fuzz-programs lint tidy sanitize
-.PHONY: install uninstall clean
+.PHONY: all help info packages needed-packages lint-packages libraries programs spank stage test demo bench
+.PHONY: bench-launch fuzz fuzz-programs lint tidy sanitize install install-spank uninstall deb clean
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/lockstep $(SPANK_PROGRAMS)  ## build the program, the SPANK plugin and nccl-setup (the default)
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
-	@echo "  variables: PREFIX DESTDIR CXX CXXFLAGS BUILD JOBS V=1 ASAN=1 UBSAN=1 (or in config.mk);"
+	@echo "  variables: PREFIX DESTDIR CXX CXXFLAGS BUILD JOBS V=1 ASAN=1 UBSAN=1 SLURM_INCLUDE"
+	@echo "             SLURM_PLUGIN_DIR (or in config.mk);"
 	@echo "             make test SUITES=\"unit mpi\" runs only these"
 
 info:  ## tell compiler, flags, and which libraries and programs are found
 	@CXX='$(CXX)' PKG_CONFIG='$(PKG_CONFIG)' FLAGS='$(CPPFLAGS) $(ALL_CXXFLAGS)' LIBS='$(LDLIBS)' \
-	  test/setup/info $(wildcard config.mk)
+	  SLURM_INCLUDE='$(SLURM_INCLUDE)' test/setup/info $(wildcard config.mk)
 
-packages:  ## install what is missing of Debian's packages (as root), or say what is missing
+packages: needed-packages  ## install what is missing of Debian's packages (as root), or say what is missing
+	@test/setup/packages --optional $(OPTIONAL_PACKAGES)
+
+needed-packages:
 	@test/setup/packages $(PACKAGES)
 
 lint-packages:
@@ -114,49 +132,73 @@ test: packages  ## install what is missing, build, run all tests
 	$(AGAIN) programs stage
 	@BUILD=$(BUILD) test/run $(SUITES)
 
-demo: packages  ## install what is missing, build, show a preempted run on a Slurm cluster on this machine
+demo: needed-packages  ## install what is missing, build, show a preempted run on a Slurm cluster on this machine
 	$(AGAIN) stage
 	@test/demo/run $(BUILD)/stage
 
-bench: packages  ## train the demo's network in Lockstep and in PyTorch DDP by turns; needs TORCH_PYTHON=
+bench: needed-packages  ## train the demo's network in Lockstep and in PyTorch DDP by turns; needs TORCH_PYTHON=
 	$(AGAIN) $(BUILD)/lockstep
 	@BUILD=$(BUILD) test/bench/training
 
-bench-launch: packages  ## measure what the SPANK plugin adds to an empty srun (as root)
+bench-launch: needed-packages  ## measure what the SPANK plugin adds to an empty srun (as root)
 	$(AGAIN) $(BUILD)/spank_lockstep.so
 	@BUILD=$(BUILD) test/bench/launch
 
-fuzz: packages  ## feed the parsers with mutated inputs for a long time; FUZZ_RUNS= inputs each (3000000)
+fuzz: needed-packages  ## feed the parsers with mutated inputs for a long time; FUZZ_RUNS= inputs each (3000000)
 	$(AGAIN) ASAN=1 UBSAN=1 fuzz-programs
 	@BUILD=build/sanitize-address-undefined FUZZ_RUNS=$(or $(FUZZ_RUNS),3000000) test/fuzz/run
 
 lint: lint-packages  ## formatting, clang-tidy, shellcheck, direction of dependencies
 	$(AGAIN) lint-checks
 
-sanitize: packages  ## build with ASan and UBSan, run the unit, plugin core and MPI tests
+sanitize: needed-packages  ## build with ASan and UBSan, run the unit, plugin core and MPI tests
 	$(AGAIN) ASAN=1 UBSAN=1 test SUITES="$(or $(SUITES),unit spank mpi)"
+
+spank: $(SPANK_PROGRAMS)  ## build the SPANK plugin and nccl-setup alone
 
 programs: $(BUILD)/lockstep $(SPANK_PROGRAMS) $(TEST_PROGRAMS) $(SPANK_TESTS)
 
 fuzz-programs: $(FUZZ_TARGETS:%=$(BUILD)/test/fuzz/%)
 
 # What jobs on the test cluster and in the demo run: an installed tree, as a site would have it.
-stage: $(BUILD)/lockstep
+stage: $(BUILD)/lockstep $(SPANK_PROGRAMS)
 	@rm -rf $(BUILD)/stage
-	@$(MAKE) --no-print-directory install PREFIX=$(abspath $(BUILD)/stage) DESTDIR= >/dev/null
+	@$(MAKE) --no-print-directory install PREFIX=$(abspath $(BUILD)/stage) DESTDIR= \
+	  SLURM_PLUGIN_DIR=$(abspath $(BUILD)/stage)/lib/slurm >/dev/null
 
-install: $(BUILD)/lockstep  ## copy program, batch scripts, dataset recipes and docs below $(DESTDIR)$(PREFIX)
+install: $(BUILD)/lockstep install-spank  ## copy programs, plugin, scripts, recipes and docs below $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(BUILD)/lockstep $(BINDIR)/lockstep
 	@set -e; copy() { install -D -m $$(test -x $$1 && echo 755 || echo 644) $$1 $$2/$$1; }; \
 	for file in $(SHARED); do copy $$file $(SHAREDIR); done; \
 	for file in $(DOCS); do copy $$file $(DOCDIR); done
 	@echo 'installed: $(BINDIR)/lockstep, $(SHAREDIR), $(DOCDIR)'
 
+install-spank: spank  ## copy the plugin, nccl-setup, profiles and their docs alone; needs neither MPI nor HDF5
+	install -D $(STRIP) -m 755 $(BUILD)/nccl-setup $(BINDIR)/nccl-setup
+	@for file in $(PROFILES); do install -D -m 644 spank/profiles/$$file $(SHAREDIR)/profiles/$$file; done
+	@for file in LICENSE $(wildcard docs/nccl-*.md); do install -D -m 644 $$file $(DOCDIR)/$$file; done
+ifneq ($(PLUGIN),)
+	install -D $(STRIP) -m 755 $(PLUGIN) $(DESTDIR)$(PLUGIN_PLACE)
+	@echo "built for Slurm $$(spank/packaging/slurm-version $(SLURM_INCLUDE)); a line for plugstack.conf:"
+	@echo '  optional $(PLUGIN_PLACE) config=/etc/slurm/nccl-setup.conf'
+else
+	@echo "no plugin: $(SLURM_INCLUDE)/slurm/spank.h not found; install Slurm's headers, or set SLURM_INCLUDE"
+endif
+
 uninstall:  ## remove what install has copied, and nothing else
-	rm -f $(BINDIR)/lockstep
-	@rm -f $(SHARED:%=$(SHAREDIR)/%) $(DOCS:%=$(DOCDIR)/%)
+	rm -f $(BINDIR)/lockstep $(BINDIR)/nccl-setup $(DESTDIR)$(PLUGIN_PLACE)
+	@rm -f $(SHARED:%=$(SHAREDIR)/%) $(DOCS:%=$(DOCDIR)/%) $(PROFILES:%=$(SHAREDIR)/profiles/%)
 	@for folder in $(SHAREDIR) $(DOCDIR); do \
 	  [ ! -d $$folder ] || find $$folder -depth -type d -empty -delete; done
+
+deb: spank  ## make a Debian package of plugin and nccl-setup for the Slurm that is installed, in build/
+	@$(if $(PLUGIN),:,echo "no plugin: install Slurm's headers (libslurm-dev), or set SLURM_INCLUDE" >&2; false)
+	@rm -rf $(BUILD)/deb
+	@set -e; export VERSION='$(VERSION)' SLURM_VERSION=$$(spank/packaging/slurm-version $(SLURM_INCLUDE)); \
+	export SLURM_PLUGIN_DIR=$(or $(GIVEN_PLUGIN_DIR),$$(spank/packaging/slurm-plugin-dir)); \
+	$(MAKE) --no-print-directory install-spank DESTDIR=$(abspath $(BUILD)/deb) PREFIX=/usr \
+	  SLURM_PLUGIN_DIR="$$SLURM_PLUGIN_DIR" DOCDIR='$$(DESTDIR)/usr/share/doc/slurm-lockstep-nccl' >/dev/null; \
+	spank/packaging/deb $(BUILD)/deb $(BUILD)
 
 clean:  ## remove what was built
 	rm -rf build
@@ -190,7 +232,8 @@ $(FAULT): test/fault/fault.cpp | libraries
 	$(call quiet,LINK,$@)$(CXX) $(CPPFLAGS) $(filter-out $(SANITIZE),$(ALL_CXXFLAGS)) -fPIC -shared -MMD -MP -o $@ $< -ldl
 
 # The plugin's core, the plugin, nccl-setup.
-PIC_CPPFLAGS := -Ispank -Isrc -DFMT_HEADER_ONLY -DXXH_INLINE_ALL -DLOCKSTEP_VERSION='"$(VERSION)"'
+PIC_CPPFLAGS := -Ispank -Isrc -DFMT_HEADER_ONLY -DXXH_INLINE_ALL -DLOCKSTEP_VERSION='"$(VERSION)"' \
+                $(if $(filter-out /usr/include,$(SLURM_INCLUDE)),-isystem $(SLURM_INCLUDE))
 STATIC_RUNTIME := $(if $(SANITIZERS),,-static-libgcc -static-libstdc++)
 HARDENING := -Wl,-z,relro -Wl,-z,now -Wl,-z,defs
 
@@ -225,6 +268,11 @@ $(BUILD)/test/spank/tests: $(SPANK_TEST_OBJECTS) $(BUILD)/libsetup.a
 	@mkdir -p $(@D)
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^
 
+# Writes the nodes of test/fixtures/nodes as trees of files, for scripts.
+$(BUILD)/test/spank/make_node: $(addprefix $(BUILD)/pic/test/spank/,make_node/main.o fake_node.o) $(BUILD)/libsetup.a
+	@mkdir -p $(@D)
+	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^
+
 $(BUILD)/test/fuzz/%: $(BUILD)/pic/test/fuzz/%.o $(BUILD)/pic/test/fuzz/driver.o $(BUILD)/libsetup.a
 	@mkdir -p $(@D)
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^
@@ -238,7 +286,8 @@ $(BUILD)/git-$(subst /,-,$(GIT)):
 	@mkdir -p $(@D) && rm -f $(BUILD)/git-* && touch $@
 
 # ---- Linting ----------------------------------------------------------------------------------------------
-TIDIED := $(SOURCES:%.cpp=$(BUILD)/lint/%.tidy)
+SPANK_SOURCES := $(filter spank/%,$(SETUP_SOURCES)) $(COMMAND_SOURCES) $(if $(PLUGIN),$(PLUGIN_SOURCES))
+TIDIED := $(patsubst %.cpp,$(BUILD)/lint/%.tidy,$(SOURCES) $(SPANK_SOURCES))
 
 .PHONY: lint-checks
 lint-checks:
@@ -246,11 +295,14 @@ lint-checks:
 
 tidy: $(TIDIED)
 
+TIDY_FLAGS = $(CPPFLAGS) $(VERSION_FLAGS)
+$(BUILD)/lint/spank/%.tidy: TIDY_FLAGS = $(PIC_CPPFLAGS)
+
 # A file is looked at again only when it, a header of it, or the set of checks has changed.
 $(BUILD)/lint/%.tidy: %.cpp .clang-tidy | libraries
 	@mkdir -p $(@D)
-	$(call quiet,TIDY,$<)clang-tidy --quiet $< -- $(CPPFLAGS) $(VERSION_FLAGS) -std=c++20 -Wall -Wextra 2>$@.log \
+	$(call quiet,TIDY,$<)clang-tidy --quiet $< -- $(TIDY_FLAGS) -std=c++20 -Wall -Wextra 2>$@.log \
 	  || { cat $@.log; exit 1; }
-	@$(CXX) $(CPPFLAGS) -std=c++20 -MM -MP -MT $@ -MF $@.d $< && touch $@
+	@$(CXX) $(TIDY_FLAGS) -std=c++20 -MM -MP -MT $@ -MF $@.d $< && touch $@
 
 -include $(DEPENDENCIES) $(TIDIED:=.d)

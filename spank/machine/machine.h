@@ -46,7 +46,7 @@ struct HcaPort {
   std::string state;       // as sysfs writes it, "4: ACTIVE"
   double rate_gbps = 0;    // "400 Gb/sec (4X NDR)"
   std::string link_layer;  // InfiniBand, Ethernet, Unspecified
-  std::vector<Gid> gids;   // those that are not all zero
+  std::vector<Gid> gids;   // of an active Ethernet port: those that are not all zero
 };
 
 struct Hca {
@@ -76,9 +76,9 @@ struct NumaNode {
 };
 
 struct Machine {
-  std::string product;  // DMI product_name
-  std::string arch = "x86_64";
-  std::string cpu_vendor;  // GenuineIntel
+  std::string product;          // DMI product_name
+  std::string arch = "x86_64";  // by NCCL's names: x86_64, arm64, ppc64
+  std::string cpu_vendor;       // GenuineIntel
   int cpu_family = -1;
   int cpu_model = -1;
   std::vector<Interface> interfaces;  // by name, numbers in them by value: ib2 before ib10
@@ -95,12 +95,21 @@ struct Machine {
   const PciDevice* device(const std::string& busid) const;  // null: none
 };
 
+// One thing below the root that read_machine has looked at.
+struct Reading {
+  enum class Kind { file, link, folder } kind = Kind::file;
+  std::string path;  // relative to the root: "sys/class/net/eth0"
+  std::string text;  // what the file holds, or where the link leads
+};
+
 // Where a node is read from. `root` is "/" or a folder with a captured tree (sys/, proc/, etc/). In a
 // captured tree addresses, /dev/shm and memlock come from the text file `lockstep-node` (written by capture),
 // else from getifaddrs, statvfs and getrlimit.
 struct MachineSource {
   std::filesystem::path root = "/";
   std::chrono::milliseconds limit{100};  // for all reading; checked before every file
+  // Told of everything that is read, so that a capture holds neither more nor less. Null: nobody is told.
+  std::function<void(const Reading&)> observe = nullptr;
 };
 
 // Never throws for what it finds or does not find: a file that cannot be read is a fact that is not known.

@@ -18,4 +18,7 @@ std::string describe_applied(const std::map<std::string, std::string>& values);
 // The variables of `environment` that the plugin has set and nobody has changed.
 std::vector<std::string> applied_variables(const Environment& environment);
 
+// Those that the plugin has set and somebody has changed or unset since.
+std::vector<std::string> changed_variables(const Environment& environment);
+
 }  // namespace lockstep::spank

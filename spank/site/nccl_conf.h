@@ -17,9 +17,12 @@ struct NcclConf {
   };
   std::string file;            // for messages
   std::vector<Entry> entries;  // the first of a variable counts
+  // The first line that ends in CR LF; 0: none. Older NCCL takes the CR into the value; here it is left out.
+  int carriage_return_line = 0;
   const Entry* find(std::string_view variable) const;
 };
 
+// At most the first 1000 entries.
 NcclConf parse_nccl_conf(std::string_view text, std::string file);
 
 // Nothing where there is no such file. At most 1 MiB, plain files only. Never throws: a file that cannot be

@@ -2,7 +2,7 @@
 // passes over in silence.
 #pragma once
 
-#include <map>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +33,9 @@ struct TopologyFile {
   std::optional<XmlNode> system;  // loaded: the root
 };
 
+inline constexpr std::size_t max_topology_bytes = std::size_t{4} << 20;
+
+// More than max_topology_bytes is fatal.
 TopologyFile parse_topology(std::string_view text);
 
 // Differences between a loaded file and this node, each in one line, the gravest first; empty: it fits. Looks

@@ -28,7 +28,7 @@ need_programs() {
     command -v "$program" >/dev/null || missing+=("$program")
   done
   [[ ${#missing[@]} -eq 0 ]] ||
-    die "not found: ${missing[*]}; try: apt-get install slurmctld slurmd slurm-client munge util-linux"
+    die "not found: ${missing[*]}; try: apt-get install slurmctld slurmd slurm-client munge util-linux iproute2"
 }
 
 # Runs "$@" while holding the lock of this machine. A folder that always exists is locked, so that no lock
@@ -108,13 +108,39 @@ running_daemons() {
   return 0
 }
 
-# A Slurm or munge daemon belongs to the instance when it holds one of its log files open. Step daemons are
-# found in this way only: nobody notes their pids, their parent may be gone, and they overwrite their own
-# environment with their title.
+# With --namespaces each machine of an instance (n1 to nN, login, switch) has network, host name and mounts of its
+# own. A process that only sleeps holds them open; it is noted as a daemon named ns-MACHINE, so that `down` ends it.
+
+# Prints the pid of the process that holds the namespaces of machine $2.
+namespace_pid() {
+  local role pid
+  while read -r role pid; do
+    [[ $role != "ns-$2" ]] || { printf '%s\n' "$pid" && return 0; }
+  done < <(running_daemons "$1")
+  return 1
+}
+
+# True for an instance that was started with --namespaces.
+has_namespaces() { grep -qs '^ns-login ' "$1/pids"; }
+
+# Sets the array `entry`: the words before a command that let it run on machine $2 of the instance, in the folder in
+# which we are here. None where the instance has no namespaces: all its machines are this one.
+find_entry() {
+  local pid
+  entry=()
+  has_namespaces "$1" || return 0
+  pid=$(namespace_pid "$1" "$2") || die "$1 has no machine '$2', or its namespaces have ended"
+  # shellcheck disable=SC2034 # for the caller
+  entry=(nsenter --target "$pid" --net --uts --mount "--wdns=$PWD" --)
+}
+
+# A daemon of Slurm or munge, or the holder of a namespace, belongs to the instance when it holds one of its log
+# files open. Step daemons are found in this way only: nobody notes their pids, their parent may be gone, and they
+# overwrite their own environment with their title.
 holds_log_of() {
   local dir=$1 pid=$2 file target
   case $(readlink "/proc/$pid/exe") in
-    */munged | */slurmctld* | */slurmd* | */slurmstepd*) ;;
+    */munged | */slurmctld* | */slurmd* | */slurmstepd* | */unshare | */sleep) ;;
     *) return 1 ;;
   esac
   for file in "/proc/$pid/fd/"*; do
@@ -124,11 +150,14 @@ holds_log_of() {
   return 1
 }
 
+# Sets the array `switch`: the words before a command that let it run as the user $1.
+find_switch() { switch=(setpriv --reuid="$1" --regid="$(id -g "$1")" --init-groups --); }
+
 # Becomes a command, run as the user $1.
 become_user() {
-  local user=$1
+  find_switch "$1"
   shift
-  exec setpriv --reuid="$user" --regid="$(id -g "$user")" --init-groups -- "$@"
+  exec "${switch[@]}" "$@"
 }
 
 as_user() { (become_user "$@"); }

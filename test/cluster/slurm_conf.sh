@@ -4,12 +4,16 @@
 # shellcheck disable=SC2154
 
 write_slurm_conf() {
-  local host memory
-  host=$(hostname -s)
+  local host address node_hosts node_addresses memory
+  if ((namespaces)); then
+    host=login address=$login_address node_hosts="n[1-$nodes]" node_addresses="$network.[1-$nodes]"
+  else
+    host=$(hostname -s) address=127.0.0.1 node_hosts=$host node_addresses=127.0.0.1
+  fi
   memory=$(awk '$1 == "MemTotal:" { print int($2 / 1024) }' /proc/meminfo)
   cat <<END
 ClusterName=$cluster
-SlurmctldHost=$host(127.0.0.1)
+SlurmctldHost=$host($address)
 SlurmctldPort=$base_port
 SlurmUser=root
 SlurmdUser=root
@@ -58,8 +62,8 @@ ReturnToService=2
 SlurmdParameters=config_overrides
 END
   ((gpus == 0)) || printf 'GresTypes=gpu\n'
-  printf '\nNodeName=n[1-%d] NodeHostname=%s NodeAddr=127.0.0.1 Port=[%d-%d]' \
-    "$nodes" "$host" $((base_port + 1)) $((base_port + nodes))
+  printf '\nNodeName=n[1-%d] NodeHostname=%s NodeAddr=%s Port=[%d-%d]' \
+    "$nodes" "$node_hosts" "$node_addresses" $((base_port + 1)) $((base_port + nodes))
   printf ' Sockets=1 CoresPerSocket=%d ThreadsPerCore=1 RealMemory=%d' "$cpus" "$memory"
   ((gpus == 0)) || printf ' Gres=gpu:%d' "$gpus"
   cat <<END
@@ -87,17 +91,21 @@ write_env() {
 export LOCKSTEP_CLUSTER_DIR='$dir'
 export LOCKSTEP_CLUSTER_NAME='$cluster'
 export LOCKSTEP_CLUSTER_NODES='$nodes'
+export LOCKSTEP_CLUSTER_DAEMONS='$daemons'
 export LOCKSTEP_CLUSTER_USER='$user'
 export SLURM_CONF='$dir/etc/slurm.conf'
 export PATH='$dir/prefix/bin':"\$PATH"
+END
+  # Nodes in namespaces have interfaces that Open MPI, or a plugin for it, is to find by itself.
+  ((namespaces)) || cat <<END
 # Open MPI leaves the loopback interface out unless told, and it may be the only one here.
 export OMPI_MCA_btl_tcp_if_include=lo
 END
 }
 
-# Open MPI names its shared segments by host name and local rank, which are the same on all nodes of this one
-# machine: ranks of different nodes would map each other's memory. So each node has a folder for them, which
-# also keeps what killed ranks leave behind inside the instance. Slurm reads the exports from the output.
+# Open MPI names its shared segments by host name and local rank, which without namespaces are the same on all nodes
+# of this one machine: ranks of different nodes would map each other's memory. So each node has a folder for them,
+# which also keeps what killed ranks leave behind inside the instance. Slurm reads the exports from the output.
 write_task_prolog() {
   cat <<END
 #!/bin/sh

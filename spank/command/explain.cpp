@@ -1,0 +1,195 @@
+// nccl-setup explain: what the plugin would set for a step on a node, and why.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "command/command.h"
+#include "command/example_step.h"
+#include "command/node.h"
+#include "command/site_file.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "plan/applied.h"
+#include "plan/make_plan.h"
+#include "plan/table.h"
+#include "plan/user_options.h"
+
+namespace lockstep::spank {
+
+namespace {
+
+constexpr std::array options = {
+    Option{"--root", "DIR|FILE.tar", "a captured node instead of this one"},
+    Option{"--config", "FILE", "the site's file; default: /etc/slurm/nccl-setup.conf where there is one"},
+    Option{"--node", "NAME", "the node's name, for profiles that match by it"},
+    Option{"--env", "KEY=VALUE", "a variable of the job's; may be repeated"},
+    Option{"--nodes", "N", "nodes of the step that is made up; default: 2"},
+    Option{"--ntasks-per-node", "N", "its tasks on each node; default: one for each GPU"},
+    Option{"--torch", "auto|on|off", "as --nccl-torch of srun"},
+};
+
+constexpr std::chrono::milliseconds plugin_patience{100};
+
+int many(const Arguments& arguments, const char* name, int otherwise) {
+  return arguments.number(name, 1, 100'000).value_or(otherwise);
+}
+
+void add_given(const Arguments& arguments, Environment& environment) {
+  for (const std::string& given : arguments.values("--env")) {
+    const std::size_t equals = given.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw Error(ExitCode::usage, fmt::format("--env {}: write KEY=VALUE", given));
+    }
+    environment[given.substr(0, equals)] = given.substr(equals + 1);
+  }
+}
+
+// Around this process, unless the command line asks for another one.
+bool explains_own_step(const Arguments& arguments, const Environment& own) {
+  for (const char* other : {"--root", "--node", "--nodes", "--ntasks-per-node"}) {
+    if (arguments.has(other)) return false;
+  }
+  return in_step(own);
+}
+
+Environment make_up_step(const Arguments& arguments, const Node& node, const Environment& own) {
+  const int gpus = static_cast<int>(node.machine.gpus().size());
+  ExampleStep step{node.name, many(arguments, "--nodes", 2),
+                   many(arguments, "--ntasks-per-node", gpus == 0 ? 1 : gpus), gpus};
+  Environment environment = environment_of(step);
+  // What the shell holds says nothing about another node.
+  if (!node.root.captured()) environment.merge(without_slurm(own));
+  return environment;
+}
+
+std::optional<SiteFile> site_of(const Arguments& arguments, const NodeRoot& root) {
+  if (const auto given = arguments.value("--config")) return read_site_file(*given, *given);
+  const auto path = root.find(default_site_file);
+  if (!path) return std::nullopt;
+  SiteFile site = read_site_file(*path, default_site_file);
+  // Whoever unpacks a capture owns its files.
+  if (root.captured()) site.refusal.clear();
+  return site;
+}
+
+std::optional<NcclConf> user_conf_of(const NodeRoot& root, const Environment& environment) {
+  if (root.captured()) return std::nullopt;
+  if (const auto named = find(environment, "NCCL_CONF_FILE")) return read_nccl_conf(*named);
+  const auto home = find(environment, "HOME");
+  return home ? read_nccl_conf(std::filesystem::path(*home) / ".nccl.conf") : std::nullopt;
+}
+
+UserOptions user_options_of(const Arguments& arguments, const Environment& environment) {
+  AskedFor asked = read_user_options({}, environment);
+  for (const std::string& complaint : asked.complaints) fmt::print(stderr, "nccl-setup: {}\n", complaint);
+  if (const auto torch = arguments.value("--torch")) {
+    asked.options.torch = parse_torch_mode(*torch);
+    if (!asked.options.torch) {
+      throw Error(ExitCode::usage, fmt::format("--torch {}: write auto, on or off", *torch));
+    }
+  }
+  return asked.options;
+}
+
+std::string joined(const char* what, const std::vector<std::string>& patterns) {
+  return patterns.empty() ? "" : fmt::format(", {} {}", what, fmt::join(patterns, " or "));
+}
+
+std::string why(const Profile& profile, const SiteConfig& config) {
+  if (config.file.empty()) return "no site's file: rules alone";
+  if (profile.file.empty()) return fmt::format("no profile of {} matches: rules alone", config.file);
+  const std::string matches =
+      joined("node", profile.nodes) + joined("PCI device", profile.pci) + joined("product", profile.products);
+  return fmt::format("{}:{}, {}", profile.file, profile.line,
+                     matches.empty() ? "for every node" : "matches " + matches.substr(2));
+}
+
+void print_headline(const Node& node, const SiteConfig& config, const Step& step, bool own) {
+  const Profile profile = choose_profile(config, step.node, node.machine);
+  fmt::print("node     {}: {}{}\n", node.name, hardware_of(node.machine),
+             node.machine.product.empty() ? "" : fmt::format(" ({})", node.machine.product));
+  fmt::print("profile  {} ({})\n", profile.name, why(profile, config));
+  if (profile.mode) fmt::print("mode     {}, unless the job asks for another one\n", name_of(*profile.mode));
+  fmt::print("step     {} on {}{}\n\n", count_of(static_cast<std::size_t>(step.ranks), "task"),
+             count_of(static_cast<std::size_t>(step.nodes), "node"),
+             own ? ", the one around this command"
+                 : ", made up, ports too; --nodes and --ntasks-per-node choose another");
+}
+
+std::vector<Finding> own_findings(const Node& node, const std::optional<SiteFile>& site,
+                                  const Environment& environment) {
+  std::vector<Finding> findings;
+  if (site && !site->refusal.empty()) {
+    findings.push_back({Finding::Severity::problem, site->refusal, site->remedy});
+  }
+  if (node.reading > plugin_patience && !node.root.captured()) {
+    findings.push_back(
+        {Finding::Severity::advice,
+         fmt::format("reading sysfs took {} ms: the plugin goes on after 100 ms without the rest",
+                     node.reading.count()),
+         "try again on the idle node; a driver that answers slowly is worth a look"});
+  }
+  for (const std::string& variable : changed_variables(environment)) {
+    findings.push_back({Finding::Severity::advice,
+                        fmt::format("{} differs from what the plugin set: {}", variable,
+                                    find(environment, variable).value_or("it was unset")),
+                        "a TaskProlog or the script has changed it since"});
+  }
+  return findings;
+}
+
+int run(const Arguments& arguments) {
+  arguments.refuse_plain();
+  const Environment process = own_environment();
+  const bool own = explains_own_step(arguments, process);
+  const Node node = look_at_node(NodeRoot(arguments.value("--root")), arguments.value("--node"), process);
+  const auto site = site_of(arguments, node.root);
+  Environment environment = own ? process : make_up_step(arguments, node, process);
+  add_given(arguments, environment);
+  const auto user_file = user_conf_of(node.root, environment);
+  const auto site_conf = nccl_conf_of(node.root);
+  const Step step = read_step(environment, arguments.command());
+  const UserOptions user = user_options_of(arguments, environment);
+  const SiteConfig config = site ? site->config : SiteConfig{};
+  // No folder for temporary files: an explanation leaves nothing behind.
+  const Plan plan =
+      make_plan({step, node.machine, environment, user, config, user_file ? &*user_file : nullptr,
+                 site_conf ? &*site_conf : nullptr, find(environment, "HOME").value_or(""), ""});
+
+  print_headline(node, config, step, own);
+  for (const std::string& line : table_of(plan)) fmt::print("{}\n", line);
+  std::vector<Finding> findings = plan.findings;
+  for (Finding& finding : own_findings(node, site, environment)) findings.push_back(std::move(finding));
+  fmt::print("\n");
+  bool problem = false;
+  for (const Finding& finding : findings) {
+    fmt::print("{}\n", line_of(finding));
+    problem = problem || finding.severity == Finding::Severity::problem;
+  }
+  if (findings.empty()) fmt::print("no problem found\n");
+  return problem ? 1 : 0;
+}
+
+int run_and_name_the_file(const Arguments& arguments) {
+  try {
+    return run(arguments);
+  } catch (const SiteConfigError& error) {
+    throw Error(ExitCode::bad_config, fmt::format("{}; until then the plugin does nothing", error.what()));
+  }
+}
+
+}  // namespace
+
+Command explain_command() {
+  return {
+      "explain",
+      "[OPTIONS] [-- PROGRAM ARGUMENTS]",
+      "show what the plugin would set on a node, and why",
+      "Shows for rank 0 of a step: each variable, its value, where it comes from and why; then what is\n"
+      "wrong. Inside a step it explains that step. PROGRAM tells launchers such as torchrun from others.\n"
+      "Exit code 0: no problem; 1: at least one; 78: the site's file is wrong.\n",
+      options,
+      run_and_name_the_file};
+}
+
+}  // namespace lockstep::spank

@@ -1,0 +1,36 @@
+// Which network interface carries NCCL's sockets: a pure function of the node and its profile.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "machine/machine.h"
+#include "plan/passed_over.h"
+#include "site/profile.h"
+
+namespace lockstep::spank {
+
+struct InterfaceChoice {
+  std::vector<const Interface*> chosen;  // the best first; several only where NCCL spreads over all (hsn*)
+  bool by_profile = false;               // the profile names it
+  std::string reason;                    // "InfiniBand, 400 Gb/s"; empty where nothing was chosen
+  std::vector<PassedOver> passed_over;   // all others but loopback: those that would do first, best first
+};
+
+// The order: the profile's globs, InfiniBand, Slingshot (hsn*), speed, physical before virtual, name.
+// Loopback, containers' bridges and links, tunnels, ports of bonds and bridges, and what is down or has no
+// address that can be reached from other nodes are out; by its full name (no glob) a profile may still ask
+// for a bridge, a container's link or a tunnel.
+InterfaceChoice choose_interface(const Machine& machine, const Profile& profile);
+
+// Addresses that other nodes can reach.
+bool has_usable_address(const Interface& interface);
+
+// What NCCL makes of a value of NCCL_SOCKET_IFNAME on this node: names by prefix, `^` all but these, `=` by
+// full name; those that are up with an address of any kind, link-local ones too. Nothing where NCCL looks
+// past the value.
+std::optional<std::vector<const Interface*>> selected_by(std::string_view value, const Machine& machine);
+
+}  // namespace lockstep::spank

@@ -1,0 +1,20 @@
+// What a task starts: a program, or a launcher that starts ranks of its own.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace lockstep::spank {
+
+enum class Launcher {
+  none,      // a program: the task is the rank
+  shell,     // a shell or a script of one: it may start either
+  torchrun,  // torchrun, python -m torch.distributed.run: reads PET_* as defaults of its options
+  other,     // mpirun, accelerate, deepspeed, ...: sets RANK and the like for its children
+};
+
+// Looks through env, numactl, nice, timeout and their like, and through containers and profilers, to the
+// program.
+Launcher launcher_of(std::span<const std::string> command);
+
+}  // namespace lockstep::spank
