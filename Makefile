@@ -259,7 +259,7 @@ $(BUILD)/test/spank_lockstep_fault.so: $(PLUGIN_SOURCES:%.cpp=$(BUILD)/pic-fault
 $(BUILD)/spank_lockstep.so $(BUILD)/test/spank_lockstep_fault.so: $(BUILD)/libsetup.a spank/plugin/exports.map
 	@mkdir -p $(@D)
 	$(call quiet,LINK,$@)$(CXX) $(filter-out -rdynamic,$(ALL_LDFLAGS)) -shared $(STATIC_RUNTIME) \
-	  $(filter-out -Wl$(comma)-z$(comma)defs,$(HARDENING)) -Wl,--version-script=spank/plugin/exports.map -o $@ $(filter %.o %.a,$^)
+	  $(filter-out -Wl$(comma)-z$(comma)defs,$(HARDENING)) -Wl,--version-script=spank/plugin/exports.map -o $@ $(filter %.o,$^) $(filter %.a,$^)
 
 $(BUILD)/nccl-setup: $(COMMAND_SOURCES:%.cpp=$(BUILD)/pic/%.o) $(BUILD)/libsetup.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) $(STATIC_RUNTIME) $(HARDENING) -o $@ $^

@@ -24,9 +24,4 @@ int guard(const char* callback, Body&& body, Failed&& failed) noexcept {
   return failed();
 }
 
-template <typename Body>
-int guard(const char* callback, Body&& body) noexcept {
-  return guard(callback, body, [] { return 0; });
-}
-
 }  // namespace lockstep::spank

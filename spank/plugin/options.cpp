@@ -13,30 +13,30 @@ namespace lockstep::spank {
 namespace {
 
 // Twice for the same value on a node; in srun first for what an outer command has left, then for its own.
-int take_option(int number, const char* text, int remote) {
-  return guard("option", [&] {
-    inject(state().arguments.fault, "option");
-    const UserOptionText& known = user_option_texts.at(static_cast<std::size_t>(number));
-    if (text == nullptr || state().inert) return 0;
-    if (remote != 0) {
-      // Checked where it was given; what arrives nevertheless is judged with the variables in task_init.
-      state().given.inherit(known.option, text);
-      return 0;
-    }
-    bool& inherited = state().inherited.at(static_cast<std::size_t>(number));
-    if (inherited) {
-      inherited = false;
-      state().given.inherit(known.option, text);
-      return 0;
-    }
-    try {
-      state().given.give(known.option, text);
-    } catch (const UserOptionError& error) {
-      complain(error.what());
-      return -1;
-    }
+int take(const UserOptionText& known, const char* text, bool remote) {
+  inject(state().arguments.fault, "option");
+  if (text == nullptr || state().inert) return 0;
+  bool& inherited = state().inherited.at(static_cast<std::size_t>(known.option));
+  if (remote || inherited) {
+    // Checked where it was given; what is wrong nevertheless is told of together with the variables.
+    inherited = false;
+    state().given.inherit(known.option, text);
     return 0;
-  });
+  }
+  try {
+    state().given.give(known.option, text);
+  } catch (const UserOptionError& error) {
+    complain(error.what());
+    return -1;
+  }
+  return 0;
+}
+
+int option_callback(int number, const char* text, int remote) {
+  return guard(
+      "option",
+      [&] { return take(user_option_texts.at(static_cast<std::size_t>(number)), text, remote != 0); },
+      become_inert);
 }
 
 // As Slurm names the variable by which sbatch and salloc hand an option on.
@@ -53,7 +53,7 @@ void register_options(spank_t spank) {
     // Slurm copies the option; that its fields are not const is an accident of C.
     spank_option option{const_cast<char*>(known.name),  const_cast<char*>(known.argument),
                         const_cast<char*>(known.usage), 1,
-                        static_cast<int>(known.option), take_option};
+                        static_cast<int>(known.option), option_callback};
     if (const spank_err_t error = spank_option_register(spank, &option); error != ESPANK_SUCCESS) {
       complain(fmt::format("Slurm does not take the option --{}: {}", known.name, spank_strerror(error)));
     }

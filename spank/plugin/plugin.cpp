@@ -66,11 +66,13 @@ LOCKSTEP_EXPORTED extern const unsigned int plugin_version = SLURM_VERSION_NUMBE
 LOCKSTEP_EXPORTED extern const unsigned int spank_plugin_version = 1;
 
 LOCKSTEP_EXPORTED int slurm_spank_init(spank_t spank, int count, char** values) {
-  return guard("init", [&] { return init(spank, count, values); });
+  return guard(
+      "init", [&] { return init(spank, count, values); }, become_inert);
 }
 
 LOCKSTEP_EXPORTED int slurm_spank_init_post_opt(spank_t, int, char**) {
-  return guard("init_post_opt", [] { return init_post_opt(); });
+  return guard(
+      "init_post_opt", [] { return init_post_opt(); }, become_inert);
 }
 
 LOCKSTEP_EXPORTED int slurm_spank_task_init(spank_t spank, int, char**) {

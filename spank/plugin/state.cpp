@@ -7,4 +7,9 @@ State& state() noexcept {
   return state;
 }
 
+int become_inert() noexcept {
+  state().inert = true;
+  return 0;
+}
+
 }  // namespace lockstep::spank

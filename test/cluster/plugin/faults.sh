@@ -7,6 +7,7 @@ case_the_plugin_exports_what_slurm_asks_for_and_no_more() {
     "plugin_name plugin_type plugin_version slurm_spank_init slurm_spank_init_post_opt slurm_spank_task_init spank_plugin_version" \
     "exported symbols"
   is "$(ldd "$build/spank_lockstep.so" | grep -c 'libstdc++\|libgcc\|not found\|libslurm')" 0 "libraries of a site"
+  is "$(nm -D --undefined-only "$build/spank_lockstep.so" | grep -c lockstep)" 0 "symbols that are missing"
   # A site's plugin knows no faults.
   with_plugin throw=init
   step --ntasks=1 true
@@ -21,14 +22,15 @@ case_the_variant_with_faults_works_like_the_plugin() {
   is "$err" "" "standard error"
 }
 
+# And what the line says is true: nothing was set up.
 case_an_exception_in_any_callback_ends_no_step() {
   local callback kind begin
   for callback in init option init_post_opt task_init; do
     for kind in std int; do
       begin=$SECONDS
       with_faulty_plugin "throw=$callback:$kind"
-      ok_step --nodes=2 --ntasks=2 --nccl=auto echo ran
-      is "$out" $'ran\nran' "output with a fault in $callback:$kind"
+      ok_step --nodes=2 --ntasks=2 --nccl=auto ./tell
+      is "$(sort <<<"$out")" $'0 n1   \n1 n2   ' "output with a fault in $callback:$kind"
       has "$err" "nccl: $callback failed, nothing was set up: "
       ((SECONDS - begin < 10)) || fail "the step took $((SECONDS - begin)) s with a fault in $callback:$kind"
       is "$(lost_nodes)" "" "nodes out of service with a fault in $callback:$kind"

@@ -4,7 +4,9 @@
 
 # Ends the case: cases run in a shell of their own.
 fail() {
-  printf '%s\n' "$*" "--- standard output:" "${out:-}" "--- standard error:" "${err:-}"
+  printf '%s\n' "$*"
+  printf '%s\n' "--- standard output:" "${out:-}" | head -n 40
+  printf '%s\n' "--- standard error:" "${err:-}" | head -n 40
   exit 1
 }
 

@@ -24,6 +24,12 @@ ports_differ() { # ports_differ NAME NUMBER
   is "$number" "$2" "different ports in $(cat "$cluster/work/meeting.$1"/*)"
 }
 
+case_without_the_plugin_there_is_no_rendezvous() {
+  without_plugin
+  ok_step --ntasks=1 ./tell
+  is "$out" "0 n1   " "what the task tells"
+}
+
 # The job is requeued by itself, and looked at by the last case of this file: it waits five seconds to start again.
 case_a_requeued_job_starts() {
   with_plugin
@@ -35,13 +41,7 @@ scontrol requeue "$SLURM_JOB_ID"
 sleep 60
 SCRIPT
   submit requeued --nodes=1 --ntasks=1 --open-mode=append --requeue
-  printf '%s\n' "$job" >"$logs/requeued"
-}
-
-case_without_the_plugin_there_is_no_rendezvous() {
-  without_plugin
-  ok_step --ntasks=1 ./tell
-  is "$out" "0 n1   " "what the task tells"
+  poll_for 20 grep -qs '^told 0' "$cluster/work/requeued.out" || fail "its step has not started after 20 s"
 }
 
 case_all_tasks_have_one_address_and_the_first_reserved_ports() {

@@ -24,7 +24,7 @@ mode = off
 
 [profile all]
 match = node:n*
-set = NCCL_IB_TIMEOUT=22
+NCCL_IB_TIMEOUT = 22
 CONF
   with_plugin "config=$cluster/etc/profiles.conf"
   ok_step --nodes=2 --ntasks=2 sh -c './tell; env'
