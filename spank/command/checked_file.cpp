@@ -20,14 +20,14 @@ bool looks_like_topology(std::string_view text, const std::filesystem::path& fil
   return trim(text).starts_with('<') || file.extension() == ".xml";
 }
 
-// A section's head or a key with a small letter is nothing that NCCL's own files have.
-bool looks_like_site_file(std::string_view text) {
+// A file of comments alone is told by its name.
+bool looks_like_site_file(std::string_view text, const std::filesystem::path& file) {
   for (const std::string& line : split(text, '\n')) {
     const std::string_view words = trim(line);
     if (words.empty() || words.starts_with('#')) continue;
     return words.starts_with('[') || words.starts_with(';');
   }
-  return false;
+  return !file.filename().string().ends_with("nccl.conf");
 }
 
 std::string contents_of(const Profile& profile) {
@@ -76,7 +76,7 @@ Report check_file(const std::string& file, const Node& node) {
   if (read.missing) return {.kind = "missing", .faults = {"there is no such file"}, .missing = true};
   if (!read.problem.empty()) return {.kind = "not readable", .faults = {read.problem}};
   if (looks_like_topology(read.text, file)) return check_topology(read.text, node);
-  if (looks_like_site_file(read.text)) return check_site_file(file);
+  if (looks_like_site_file(read.text, file)) return check_site_file(file);
   return check_nccl_conf(read.text, file);
 }
 

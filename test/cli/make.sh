@@ -7,16 +7,18 @@ cd "$root"
 unset MAKEFLAGS MFLAGS MAKELEVEL
 run_make() { make --no-print-directory BUILD="$build" "$@"; }
 
-for target in all help info test demo lint sanitize install uninstall clean; do
+for target in all help info test demo lint sanitize spank install install-spank uninstall deb clean; do
   check "help lists $target" says "make $target " run_make help
 done
 info=$(run_make info)
-for name in compiler flags MPI HDF5 oneDNN Boost fmt xxHash Catch2 Slurm CUDA NCCL; do
+for name in compiler flags MPI HDF5 oneDNN Boost fmt xxHash Catch2 Slurm 'Slurm headers' CUDA NCCL; do
   check "info tells about $name" grep -q "^$name" <<<"$info"
 done
 check "info finds all that the tests need" grep -qx 'nothing is missing' <<<"$info"
 check "info names the remedy for what is missing" says 'apt-get install libhdf5-openmpi-dev' \
   run_make info PKG_CONFIG=absent-pkg-config
+check "info names the remedy for missing Slurm headers" says 'Slurm headers    not found; the SPANK plugin is left out' \
+  run_make info SLURM_INCLUDE=/absent
 check "a build without its libraries says so" says 'lacks one of' \
   run_make libraries PKG_CONFIG=absent-pkg-config
 check "and fails" fails run_make libraries PKG_CONFIG=absent-pkg-config
@@ -28,8 +30,15 @@ echo mine >"$scratch/dest/opt/share/lockstep/sbatch/mine.sbatch"
 tree() { (cd "$scratch/dest" && find . -type f | sort); }
 before=$(tree)
 check "install" run_make install DESTDIR="$scratch/dest" PREFIX=/opt
+slurm=$(spank/packaging/slurm-version)
+check "install tells for which Slurm the plugin is" says "built for Slurm $slurm;" \
+  run_make install-spank DESTDIR="$scratch/dest" PREFIX=/opt
+check "and the line for plugstack.conf" \
+  says 'optional /opt/lib/slurm/spank_lockstep.so config=/etc/slurm/nccl-setup.conf' \
+  run_make install-spank DESTDIR="$scratch/dest" PREFIX=/opt
 for file in bin/lockstep share/lockstep/sbatch/train.sbatch share/lockstep/datasets/fashion-mnist/import \
-  share/doc/lockstep/LICENSE share/doc/lockstep/docs/formats.md; do
+  share/doc/lockstep/LICENSE share/doc/lockstep/docs/formats.md bin/nccl-setup lib/slurm/spank_lockstep.so \
+  share/lockstep/profiles/infiniband.conf; do
   check "$file is installed" test -s "$scratch/dest/opt/$file"
 done
 check "programs are executable" test -x "$scratch/dest/opt/share/lockstep/datasets/fashion-mnist/import"
@@ -40,6 +49,43 @@ check "the installed recipe finds its program" \
   env -C / "$moved/share/lockstep/datasets/fashion-mnist/import" "$scratch/fashion"
 check "uninstall" run_make uninstall DESTDIR="$scratch/dest" PREFIX=/opt
 check "uninstall leaves what was there before" diff <(echo "$before") <(tree)
+
+check "the plugin can be installed where Slurm looks" run_make install-spank DESTDIR="$scratch/dest" PREFIX=/opt \
+  SLURM_PLUGIN_DIR=/usr/lib64/slurm
+check "and lies there" test -s "$scratch/dest/usr/lib64/slurm/spank_lockstep.so"
+check "and is uninstalled from there" run_make uninstall DESTDIR="$scratch/dest" PREFIX=/opt \
+  SLURM_PLUGIN_DIR=/usr/lib64/slurm
+check "which leaves nothing" diff <(echo "$before") <(tree)
+
+# The package, unpacked and run.
+if command -v dpkg-deb >/dev/null; then
+  check "make deb" run_make deb
+  packages=("$build"/slurm-lockstep-nccl_*+slurm"${slurm}"_*.deb)
+  check "the package's name carries Slurm's version" test -s "${packages[0]}"
+  unpacked=$scratch/unpacked
+  mkdir "$unpacked"
+  check "it unpacks" dpkg-deb --raw-extract "${packages[0]}" "$unpacked"
+  check "its nccl-setup runs" says 'nccl-setup 0.' "$unpacked/usr/bin/nccl-setup" --version
+  snippet=$unpacked/etc/slurm/plugstack.conf.d/lockstep.conf
+  read -r _ place _ <"$snippet" || true
+  check "plugstack.conf.d names the plugin in the package" test -s "$unpacked$place"
+  check "its configuration is right" "$unpacked/usr/bin/nccl-setup" check "$unpacked/etc/slurm/nccl-setup.conf"
+  check "its profiles are right" "$unpacked/usr/bin/nccl-setup" check "$unpacked"/usr/share/lockstep/profiles/*.conf
+  check "it depends on this Slurm" grep -q "slurm-wlm-basic-plugins (>= $slurm)" "$unpacked/DEBIAN/control"
+  check "and on no later one" grep -q "slurm-wlm-basic-plugins (<< ${slurm%.*}.$(printf %02d $((10#${slurm#*.} + 1)))~)" \
+    "$unpacked/DEBIAN/control"
+  check "the site's files survive an upgrade" \
+    diff <(printf '%s\n' /etc/slurm/nccl-setup.conf /etc/slurm/plugstack.conf.d/lockstep.conf) "$unpacked/DEBIAN/conffiles"
+  check "every file has its checksum" env -C "$unpacked" md5sum --quiet --check DEBIAN/md5sums
+  check "nothing else is in it" diff <(cd "$unpacked" && find usr -type f | sort) \
+    <(cut -c 35- "$unpacked/DEBIAN/md5sums" | sort)
+fi
+if command -v rpmspec >/dev/null; then
+  check "the RPM's release carries Slurm's version" says 'Release:        1.sl2311' \
+    rpmspec --define 'slurm_version 23.11.4' --parse spank/lockstep.spec
+  check "and it needs that version" says 'Requires:       slurm < 23.12' \
+    rpmspec --define 'slurm_version 23.11.4' --parse spank/lockstep.spec
+fi
 
 # Faults that `make lint` must find, each in a file that has nothing else wrong.
 cd "$scratch"
@@ -59,6 +105,29 @@ fault src/train/mpi.cpp '#include <mpi.h>'
 check "includes: a header of another folder's is found" says '<mpi.h> is for' test/lint/includes src/train/mpi.cpp
 fault src/new/a.cpp '#include "core/error.h"'
 check "includes: a folder that is not listed is found" says 'src/new is not in' test/lint/includes src/new/a.cpp
+mkdir -p spank
+fault spank/plan/good.cpp '#include "machine/machine.h"
+#include "core/text.h"'
+check "includes: the plugin's core may use core" test/lint/includes spank/plan/good.cpp
+fault spank/machine/bad.cpp '#include "plan/plan.h"'
+check "includes: downwards is found in spank" says 'bad.cpp:1: machine may not include plan/' \
+  test/lint/includes spank/machine/bad.cpp
+fault spank/site/trainer.cpp '#include "data/shard.h"'
+check "includes: the trainer is not for the plugin" says 'site may not include data/' \
+  test/lint/includes spank/site/trainer.cpp
+fault src/train/plugin.cpp '#include "plan/plan.h"'
+check "includes: nor the plugin for the trainer" says 'train may not include plan/' \
+  test/lint/includes src/train/plugin.cpp
+fault spank/command/shell.cpp '#include "plugin/log.h"'
+check "includes: the command knows no plugin" says 'command may not include plugin/' \
+  test/lint/includes spank/command/shell.cpp
+fault spank/plan/slurm.cpp '#include <slurm/spank.h>'
+check "includes: Slurm's headers are for the plugin alone" says '<slurm/spank.h> is for spank/plugin/' \
+  test/lint/includes spank/plan/slurm.cpp
+fault src/train/slurm.cpp '#include "slurm/allocation.h"'
+check "includes: our own folder slurm is not Slurm" test/lint/includes src/train/slurm.cpp
+fault spank/plan/fmt.cpp '#include <hdf5.h>'
+check "includes: nor may the plugin see HDF5" says '<hdf5.h> is for' test/lint/includes spank/plan/fmt.cpp
 fault src/core/a.h 'using namespace std;'
 check "text: using namespace in a header is found" says 'src/core/a.h:1: no using' test/lint/text src/core/a.h
 check "and fails" fails test/lint/text src/core/a.h

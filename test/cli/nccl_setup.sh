@@ -21,8 +21,11 @@ for command in explain check capture topo; do
   check "$command --help shows its usage" says "usage: nccl-setup $command" "$nccl_setup" "$command" --help
   check "$command names the option that was meant" complains 64 'did you mean --root?' "$nccl_setup" "$command" --roto=x
   check "$command wants a value for --root" complains 64 '--root needs a value' "$nccl_setup" "$command" --root
-  check "$command of a root that is not there" complains 66 'absent does not exist' \
-    "$nccl_setup" "$command" --root absent absent
+done
+for command in explain capture topo 'check some.xml'; do
+  # shellcheck disable=SC2086 # a command with its argument
+  check "$command: a root that is not there" complains 66 'absent does not exist' \
+    "$nccl_setup" $command --root absent
 done
 to_full_disk() { "$@" >/dev/full; }
 check "a full disk is noticed" exits 73 to_full_disk "$nccl_setup" --help
@@ -133,8 +136,8 @@ check "the same each time" diff azure.xml <("$nccl_setup" topo --root azure)
 check "check finds that it fits its node" exits 0 "$nccl_setup" check --root azure azure.xml
 check "and does not fit another" exits 65 "$nccl_setup" check --root ib azure.xml
 check "which is told by bus id" says 'does not fit node: ' "$nccl_setup" check --root ib azure.xml
-check "without GPUs there is nothing to compare with" says 'not compared' "$nccl_setup" check --root each/ethernet azure.xml
-check "topo of a node without GPUs and HCAs" complains 66 'neither GPUs nor HCAs' "$nccl_setup" topo --root each/ethernet
+check "without GPUs there is nothing to compare with" says 'not compared' "$nccl_setup" check --root each/docker-first azure.xml
+check "topo of a node without GPUs and HCAs" complains 66 'neither GPUs nor HCAs' "$nccl_setup" topo --root each/docker-first
 sed '1i <?xml version="1.0"?>' azure.xml >prolog.xml
 check "a file that ends NCCL is told as such" says 'NCCL refuses it' "$nccl_setup" check prolog.xml
 check "with exit code 65" exits 65 "$nccl_setup" check prolog.xml
@@ -166,6 +169,8 @@ for fault in "3: a comment begins in the first column" "4: a blank beside the na
 done
 head -n 2 nccl.conf >good-nccl.conf
 check "a good nccl.conf is fine" exits 0 "$nccl_setup" check good-nccl.conf
+echo '# nothing yet' >nothing.conf
+check "a site's file may be empty" says "site's file, 0 profiles, no fault" "$nccl_setup" check nothing.conf
 
 # ---- what is linked ----
 # Sanitizers bring symbols and libraries of their own.
