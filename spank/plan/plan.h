@@ -1,6 +1,7 @@
 // What the plugin decides for one task, as data: nothing here changes an environment.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,7 +39,7 @@ struct Finding {
 };
 
 struct Plan {
-  std::vector<Decision> decisions;  // in the order of the table; each variable once
+  std::deque<Decision> decisions;  // in the order of the table; each variable once
   std::vector<Finding> findings;
   std::string profile;  // its name
   std::string digest;   // for the trainer, see digest.h

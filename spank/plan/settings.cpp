@@ -78,24 +78,33 @@ bool Settings::propose(const std::string& variable, const std::string& value, co
   return put({variable, value, Source::rule, "rule", reason, false});
 }
 
+bool Settings::may_set(std::string_view variable) const {
+  const Decision* decision = plan_.find(variable);
+  return decision == nullptr || decision->source > Source::profile;
+}
+
 bool Settings::propose_for_profile(const std::string& variable, const std::string& value,
                                    const std::string& reason) {
-  const auto weaker =
-      std::find_if(plan_.decisions.begin(), plan_.decisions.end(), [&](const Decision& decision) {
-        return decision.variable == variable && decision.source == Source::site_file;
-      });
-  if (weaker != plan_.decisions.end()) plan_.decisions.erase(weaker);
-  return put({variable, value, Source::profile, profile_, reason, false});
+  if (!may_set(variable)) return false;
+  replace({variable, value, Source::profile, profile_, reason, false});
+  return true;
 }
 
 void Settings::remove(const std::string& variable, const std::string& reason) {
-  const auto found = std::find_if(plan_.decisions.begin(), plan_.decisions.end(),
-                                  [&](const Decision& decision) { return decision.variable == variable; });
-  if (found != plan_.decisions.end()) {
-    if (found->source == Source::option) return;
-    plan_.decisions.erase(found);
+  const Decision* decision = plan_.find(variable);
+  if (decision != nullptr && decision->source == Source::option) return;
+  replace({variable, std::nullopt, Source::rule, "rule", reason, false});
+}
+
+// In place, so that whoever holds a decision still holds one.
+void Settings::replace(Decision decision) {
+  const auto same = [&](const Decision& other) { return other.variable == decision.variable; };
+  const auto found = std::find_if(plan_.decisions.begin(), plan_.decisions.end(), same);
+  if (found == plan_.decisions.end()) {
+    plan_.decisions.push_back(std::move(decision));
+  } else {
+    *found = std::move(decision);
   }
-  put({variable, std::nullopt, Source::rule, "rule", reason, false});
 }
 
 void Settings::advise(std::string text, std::string remedy) {

@@ -44,6 +44,8 @@ class Settings {
   // Sets the variable by rule, unless somebody with more say has already. Tells whether this value is in
   // effect.
   bool propose(const std::string& variable, const std::string& value, const std::string& reason);
+  // Whether nobody with more say than a profile has decided about the variable.
+  bool may_set(std::string_view variable) const;
   // The same with the profile's say, for what it orders by other keys than constants ("topology", "address").
   bool propose_for_profile(const std::string& variable, const std::string& value, const std::string& reason);
   // Takes the variable out of the task's environment, unless an option has set it.
@@ -56,6 +58,7 @@ class Settings {
 
  private:
   bool put(Decision decision);
+  void replace(Decision decision);
   Plan plan_;
   std::string profile_;  // as the origin of a decision
   std::set<std::string, std::less<>> unset_;
