@@ -63,7 +63,7 @@ TEST_PROGRAMS := $(addprefix $(BUILD)/test/,unit/tests mpi/tests training/make_s
 # The SPANK plugin and the command nccl-setup share a core that knows no Slurm. It is loaded into Slurm's own
 # processes: nothing of the site's libraries but libc, and no symbol of ours but the plugin's.
 SETUP_SOURCES := $(sort $(wildcard $(foreach part,step machine site topology plan,spank/$(part)/*.cpp))) \
-                 $(addprefix src/core/,text.cpp hash.cpp files.cpp subprocess.cpp)
+                 $(addprefix src/core/,text.cpp hash.cpp files.cpp subprocess.cpp) spank/fmt_compiled.cpp
 SETUP_OBJECTS := $(SETUP_SOURCES:%.cpp=$(BUILD)/pic/%.o)
 PLUGIN_SOURCES := $(sort $(wildcard spank/plugin/*.cpp))
 COMMAND_SOURCES := $(sort $(wildcard spank/command/*.cpp))
@@ -232,7 +232,7 @@ $(FAULT): test/fault/fault.cpp | libraries
 	$(call quiet,LINK,$@)$(CXX) $(CPPFLAGS) $(filter-out $(SANITIZE),$(ALL_CXXFLAGS)) -fPIC -shared -MMD -MP -o $@ $< -ldl
 
 # The plugin's core, the plugin, nccl-setup.
-PIC_CPPFLAGS := -Ispank -Isrc -DFMT_HEADER_ONLY -DXXH_INLINE_ALL -DLOCKSTEP_VERSION='"$(VERSION)"' \
+PIC_CPPFLAGS := -Ispank -Isrc -DXXH_INLINE_ALL -DLOCKSTEP_VERSION='"$(VERSION)"' \
                 $(if $(filter-out /usr/include,$(SLURM_INCLUDE)),-isystem $(SLURM_INCLUDE))
 STATIC_RUNTIME := $(if $(SANITIZERS),,-static-libgcc -static-libstdc++)
 HARDENING := -Wl,-z,relro -Wl,-z,now -Wl,-z,defs

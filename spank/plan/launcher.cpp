@@ -40,6 +40,8 @@ constexpr std::array<std::string_view, 8> launcher_modules = {"accelerate.comman
                                                               "horovod.runner.launch",
                                                               "composer.cli.launcher",
                                                               "colossalai.cli"};
+constexpr std::array<std::string_view, 5> mpi_daemons = {"orted", "prted", "hydra_pmi_proxy", "pmi_proxy",
+                                                         "mpispawn"};
 constexpr std::array<std::string_view, 8> keywords = {"if",    "then",  "else", "elif",
                                                       "while", "until", "do",   "!"};
 constexpr std::array<std::string_view, 6> shells = {"sh", "bash", "dash", "zsh", "ksh", "fish"};
@@ -223,6 +225,10 @@ Launcher launcher_at(Words words, std::size_t depth) {
 
 Launcher launcher_of(std::span<const std::string> command) {
   return launcher_at(command.first(std::min(command.size(), max_words)), 0);
+}
+
+bool is_mpi_daemon(std::span<const std::string> command) {
+  return !command.empty() && is_one_of(base_name(command.front()), mpi_daemons);
 }
 
 }  // namespace lockstep::spank

@@ -17,4 +17,8 @@ enum class Launcher {
 // program.
 Launcher launcher_of(std::span<const std::string> command);
 
+// The daemon that mpirun starts on the other nodes of its job. Its ranks would have what the first node's
+// have not: there mpirun starts them itself.
+bool is_mpi_daemon(std::span<const std::string> command);
+
 }  // namespace lockstep::spank

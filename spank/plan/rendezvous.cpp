@@ -88,14 +88,17 @@ void add_computed(const Facts& facts, Settings& settings, Ports& ports) {
 
 Ports choose_ports(const Facts& facts, Settings& settings) {
   const std::vector<int>& reserved = facts.step.reserved_ports;
+  const auto port_at = [&](std::size_t place) {
+    return Port{reserved[place % reserved.size()],
+                fmt::format("port {} of {} that Slurm reserved for this step (SLURM_STEP_RESV_PORTS)",
+                            place % reserved.size() + 1, reserved.size())};
+  };
+  // Another one after a requeue: Slurm may give the same ports again, and a rank of old may still knock.
+  const auto first = static_cast<std::size_t>(facts.step.restart);
   Ports ports;
-  if (!reserved.empty()) {
-    ports.rendezvous = {reserved[0],
-                        "first of the ports that Slurm reserved for this step (SLURM_STEP_RESV_PORTS)"};
-  }
+  if (!reserved.empty()) ports.rendezvous = port_at(first);
   if (reserved.size() > 1) {
-    ports.ras = {reserved[1],
-                 "second of the ports that Slurm reserved for this step (SLURM_STEP_RESV_PORTS)"};
+    ports.ras = port_at(first + 1);
   } else {
     add_computed(facts, settings, ports);
   }

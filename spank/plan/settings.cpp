@@ -8,8 +8,12 @@ namespace lockstep::spank {
 
 namespace {
 
-// Only these can be what an NCCL program reads; the rest of the user's environment is nobody's business.
-bool is_of_interest(std::string_view variable) {
+// What an NCCL program reads or the profile would set; the rest of the user's environment is nobody's
+// business.
+bool is_of_interest(std::string_view variable, const Profile& profile) {
+  for (const Constant& constant : profile.constants) {
+    if (constant.variable == variable) return true;
+  }
   for (const std::string_view prefix : {"NCCL_", "GLOO_", "UCX_", "OMPI_MCA_btl_tcp_if", "MASTER_", "PET_",
                                         "TORCH_NCCL_", "TP_SOCKET_", "FI_"}) {
     if (variable.starts_with(prefix)) return true;
@@ -41,7 +45,7 @@ Settings::Settings(const SettingSources& sources)
     put({variable, std::nullopt, Source::option, "--nccl-unset", "asked for", false});
   }
   for (const auto& [variable, value] : sources.environment) {
-    if (is_of_interest(variable)) {
+    if (is_of_interest(variable, sources.profile)) {
       put({variable, value, Source::user, "environment", "set by the user", false});
     }
   }

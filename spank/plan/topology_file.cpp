@@ -88,8 +88,7 @@ void check_given_file(const Decision& given, const Facts& facts, Settings& setti
 
 void set_file(const Facts& facts, Settings& settings) {
   const Decision* given = settings.find(variable);
-  const bool has_say = given == nullptr || given->source == Source::site_file;
-  if (has_say && !facts.profile.topology.empty() && !facts.machine.gpus().empty()) {
+  if (settings.may_set(variable) && !facts.profile.topology.empty() && !facts.machine.gpus().empty()) {
     if (facts.profile.topology == "generate") {
       generate_file(facts, settings);
     } else {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "machine/machine.h"
+#include "plan/launcher.h"
 #include "plan/make_plan.h"
 #include "plugin/job.h"
 #include "plugin/log.h"
@@ -95,7 +96,9 @@ int set_up_task(spank_t spank, State& state) {
   if (wish == Mode::off) return 0;
   inject(state.arguments.fault, "task_init");
 
-  const Task task{state.arguments, environment, std::move(asked), read_step(environment, command_of(spank))};
+  std::vector<std::string> command = command_of(spank);
+  if (is_mpi_daemon(command)) return 0;
+  const Task task{state.arguments, environment, std::move(asked), read_step(environment, std::move(command))};
   SiteConfig site;
   try {
     site = site_of(state.arguments);

@@ -63,7 +63,7 @@ TEST_CASE("reserved ports come first, and rank 0's node is the address", "[rende
   CHECK(plan.find("MASTER_ADDR")->reason == "node of rank 0: this node");
   CHECK(plan.find("MASTER_ADDR")->source == Source::rule);
   CHECK(plan.find("MASTER_PORT")->reason ==
-        "first of the ports that Slurm reserved for this step (SLURM_STEP_RESV_PORTS)");
+        "port 1 of 3 that Slurm reserved for this step (SLURM_STEP_RESV_PORTS)");
   CHECK(plan.findings.empty());
 }
 
@@ -108,6 +108,16 @@ TEST_CASE("where the node of rank 0 is not known, no address is made up", "[rend
   CHECK(plan.findings[0].text ==
         "the node of rank 0 is not known, MASTER_ADDR is not set: the distribution is arbitrary");
   CHECK_FALSE(plan.findings[0].remedy.empty());
+}
+
+TEST_CASE("a requeued step meets at another of its reserved ports", "[rendezvous]") {
+  Setup setup;
+  setup.step.restart = 1;
+  CHECK(*setup.plan().find("MASTER_PORT")->value == "41001");
+  CHECK(*setup.plan().find("NCCL_RAS_ADDR")->value == "localhost:41002");
+  setup.step.restart = 2;
+  CHECK(*setup.plan().find("MASTER_PORT")->value == "41002");
+  CHECK(*setup.plan().find("NCCL_RAS_ADDR")->value == "localhost:41000");
 }
 
 TEST_CASE("without reserved ports they follow from job, step and restart count", "[rendezvous]") {

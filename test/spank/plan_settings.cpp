@@ -96,6 +96,29 @@ TEST_CASE("what a profile orders by a key of its own beats the node's file, and 
   CHECK(settings.find(variable)->source == Source::profile);
 }
 
+TEST_CASE("the user's value beats a constant of the profile, whatever the variable's name", "[plan]") {
+  Say say;
+  say.profile.constants = {{"CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1}};
+  say.environment["CUDA_DEVICE_ORDER"] = "FASTEST_FIRST";
+  CHECK(*say.settings().find("CUDA_DEVICE_ORDER")->value == "FASTEST_FIRST");
+}
+
+TEST_CASE("a decision stays where it is while others are made, and knows who may set it", "[plan]") {
+  Say say;
+  say.options.set.clear();
+  say.environment.clear();
+  say.with_user_file = false;
+  say.profile.constants.clear();
+  Settings settings = say.settings();
+  const Decision* decision = settings.find(variable);
+  for (int i = 0; i < 1000; ++i) settings.propose("NCCL_X" + std::to_string(i), "1", "because");
+  CHECK(settings.may_set(variable));
+  CHECK(settings.propose_for_profile(variable, "key", "because"));
+  CHECK(*decision->value == "key");
+  CHECK_FALSE(settings.may_set(variable));
+  CHECK(settings.may_set("NCCL_NEW"));
+}
+
 TEST_CASE("the user's other variables are not looked at", "[plan]") {
   Say say;
   say.environment["SECRET"] = "x";

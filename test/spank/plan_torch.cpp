@@ -83,6 +83,13 @@ Launcher launcher(const std::string& command) {
 
 }  // namespace
 
+TEST_CASE("the daemons of mpirun are known", "[torch]") {
+  CHECK(is_mpi_daemon(words("/usr/bin/orted -mca ess slurm")));
+  CHECK(is_mpi_daemon(words("prted")));
+  CHECK_FALSE(is_mpi_daemon(words("mpirun orted")));
+  CHECK_FALSE(is_mpi_daemon({}));
+}
+
 TEST_CASE("a program in a step of several tasks gets its rank", "[torch]") {
   CHECK(made(Setup("python3 train.py").plan()) == ranks_of_4);
   CHECK(made(Setup("./train --nnodes 4").plan()) == ranks_of_4);
