@@ -1,4 +1,6 @@
 // Host channel adapters (InfiniBand, RoCE, EFA) from sys/class/infiniband.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -22,15 +24,17 @@ std::vector<Gid> read_gids(Tree& tree, const std::string& port) {
   std::vector<Gid> gids;
   int empty = 0;
   for (int index = 0; index < gid_limit && empty < empty_limit; ++index) {
-    const std::string number = std::to_string(index);
-    Gid gid{index, tree.text(port + "/gids/" + number).value_or(""), "", ""};
+    const auto text = [&](const char* kind) {
+      return tree.text(fmt::format("{}/{}/{}", port, kind, index)).value_or("");
+    };
+    Gid gid{index, text("gids"), "", ""};
     if (is_empty(gid.gid)) {
       ++empty;
       continue;
     }
     empty = 0;
-    gid.type = tree.text(port + "/gid_attrs/types/" + number).value_or("");
-    gid.netdev = tree.text(port + "/gid_attrs/ndevs/" + number).value_or("");
+    gid.type = text("gid_attrs/types");
+    gid.netdev = text("gid_attrs/ndevs");
     gids.push_back(std::move(gid));
   }
   return gids;
@@ -58,7 +62,7 @@ Hca read_hca(Tree& tree, const std::string& name) {
   if (const auto netdevs = tree.names(device + "/net"); !netdevs.empty()) hca.netdev = netdevs.front();
   for (const std::string& number : tree.names(at + "/ports")) {
     const int value = std::atoi(number.c_str());
-    if (value > 0) hca.ports.push_back(read_port(tree, at + "/ports/" + number, value));
+    if (value > 0) hca.ports.push_back(read_port(tree, fmt::format("{}/ports/{}", at, number), value));
   }
   return hca;
 }

@@ -1,4 +1,6 @@
 // CPUs and NUMA nodes from proc/cpuinfo and sys/devices/system/node.
+#include <fmt/format.h>
+
 #include "core/text.h"
 #include "machine/parts.h"
 
@@ -34,7 +36,7 @@ void read_processors(Tree& tree, Machine& machine) {
     if (!name.starts_with("node")) continue;
     const auto id = parse_int(std::string_view(name).substr(4));
     if (!id) continue;
-    const std::string at = nodes + "/" + name;
+    const std::string at = fmt::format("{}/{}", nodes, name);
     machine.numa_nodes.push_back({static_cast<int>(*id), tree.text(at + "/cpulist").value_or(""),
                                   tree.text(at + "/cpumap").value_or("")});
   }
