@@ -1,5 +1,7 @@
 // The plugin as Slurm sees it: four symbols and three callbacks. Everything for a task is done in task_init,
 // the only callback that sees the task's rank, GPUs and ports, and whose failure costs no node.
+#include <unistd.h>
+
 #include <cstdlib>
 #include <string_view>
 #include <vector>
@@ -76,8 +78,12 @@ LOCKSTEP_EXPORTED int slurm_spank_init_post_opt(spank_t, int, char**) {
 }
 
 LOCKSTEP_EXPORTED int slurm_spank_task_init(spank_t spank, int, char**) {
-  return guard(
+  const int result = guard(
       "task_init", [&] { return set_up_task(spank, state()); }, [] { return state().strict ? -1 : 0; });
+  // Slurm passes over the failure of a plugin that plugstack.conf calls optional, and what the user wants
+  // strict would run all the same. This is the task's own process, which Slurm would end in the same way.
+  if (result != 0) ::_exit(1);
+  return 0;
 }
 
 }  // extern "C"

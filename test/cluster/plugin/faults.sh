@@ -9,7 +9,7 @@ case_the_plugin_exports_what_slurm_asks_for_and_no_more() {
   is "$(ldd "$build/spank_lockstep.so" | grep -c 'libstdc++\|libgcc\|not found\|libslurm')" 0 "libraries of a site"
   is "$(nm -D --undefined-only "$build/spank_lockstep.so" | grep -c lockstep)" 0 "symbols that are missing"
   # A site's plugin knows no faults.
-  with_plugin throw=init
+  with_required_plugin throw=init
   step --ntasks=1 true
   is_not "$code" 0 "exit code with an argument of the tests"
 }

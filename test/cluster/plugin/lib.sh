@@ -27,10 +27,12 @@ ok_step() {
   [[ $code -eq 0 ]] || fail "srun $*: exit code $code"
 }
 
-# Writes plugstack.conf anew: nothing, or the plugin with these arguments.
+# Writes plugstack.conf anew: nothing, or the plugin with these arguments, as the manual says or as required: then
+# Slurm itself would let a failure count.
 without_plugin() { : >"$cluster/etc/plugstack.conf"; }
-with_plugin() { printf 'required %s %s\n' "$cluster/etc/spank_lockstep.so" "$*" >"$cluster/etc/plugstack.conf"; }
-with_faulty_plugin() {
+with_plugin() { printf 'optional %s %s\n' "$cluster/etc/spank_lockstep.so" "$*" >"$cluster/etc/plugstack.conf"; }
+with_required_plugin() { printf 'required %s %s\n' "$cluster/etc/spank_lockstep.so" "$*" >"$cluster/etc/plugstack.conf"; }
+with_faulty_plugin() { # always required
   printf 'required %s %s\n' "$cluster/etc/spank_lockstep_fault.so" "$*" >"$cluster/etc/plugstack.conf"
 }
 

@@ -17,15 +17,25 @@ case_wrong_options_are_refused_before_anything_starts() {
   refused 'nccl: --nccl-set=a=1: want KEY=VALUE' --nccl-set=a=1
   refused 'write one: --nccl-set=A=1,B=2' --nccl-set=A=1 --nccl-set=B=2
   refused 'write one: --nccl-unset=A,B' --nccl-unset=A --nccl-unset=B
-  refused 'A is both set and unset' --nccl-set=A=1 --nccl-unset=A
   refused 'nccl: --nccl-torch=yes: want one of auto, on, off' --nccl-torch=yes
-  LOCKSTEP_NCCL=loud refused 'nccl: LOCKSTEP_NCCL=loud: want one of'
   ok_step --ntasks=1 --nccl-set=A=1 --nccl-set=A=1 --nccl=off --nccl=show env
   is "$(value_in "$out" A)" 1 A
 }
 
-case_sbatch_and_salloc_refuse_wrong_options_too() {
+# Options together and variables: refused by a required plugin; an optional one tells, and leaves them out.
+case_contradictions_and_wrong_variables_are_refused_or_told_of() {
+  with_required_plugin
+  refused 'A is both set and unset' --nccl-set=A=1 --nccl-unset=A
+  LOCKSTEP_NCCL=loud refused 'nccl: LOCKSTEP_NCCL=loud: want one of'
   with_plugin
+  LOCKSTEP_NCCL=loud ok_step --ntasks=1 ./tell
+  has "$out" '0 n1 n1 '
+  has "$err" 'srun: error: nccl: LOCKSTEP_NCCL=loud: want one of'
+  has "$err" 'nccl: problem on n1: LOCKSTEP_NCCL=loud: want one of'
+}
+
+case_sbatch_and_salloc_refuse_wrong_options_too() {
+  with_required_plugin
   user_script never <<'SCRIPT'
 #!/bin/bash
 echo ran

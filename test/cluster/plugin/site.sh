@@ -76,7 +76,7 @@ case_a_configuration_that_others_could_write_is_not_read() {
 case_an_unknown_argument_is_refused_by_srun_and_sbatch() {
   local arguments
   for arguments in confg=/etc/x mode=of kill_on_bad_exit=maybe config=relative.conf 'mode=auto "x"'; do
-    with_plugin "$arguments"
+    with_required_plugin "$arguments"
     step --ntasks=1 echo ran
     is_not "$code" 0 "exit code with $arguments"
     is "$out" "" "output with $arguments"
@@ -85,6 +85,13 @@ case_an_unknown_argument_is_refused_by_srun_and_sbatch() {
   run_as_user sbatch --wrap 'echo ran'
   is_not "$code" 0 "exit code of sbatch"
   has "$err" "nccl: plugstack.conf: unknown argument '\"x\"'"
+}
+
+case_an_optional_plugin_with_an_unknown_argument_does_nothing() {
+  with_plugin confg=/etc/x
+  ok_step --ntasks=1 ./tell
+  is "$out" "0 n1   " "what the task tells"
+  has "$err" "srun: error: nccl: plugstack.conf: unknown argument 'confg=/etc/x'"
 }
 
 # The commands of the user read a plugstack.conf of their own, as on a login node of another admin.
@@ -97,7 +104,7 @@ from_login_node() { # from_login_node PLUGSTACK-TEXT COMMAND...
 
 case_an_unknown_argument_on_a_node_costs_neither_job_nor_node() {
   local before
-  with_plugin confg=/etc/x
+  with_required_plugin confg=/etc/x
   before=$(grep -c "unknown argument 'confg=/etc/x'" "$cluster/log/n1.log") || true
   from_login_node '' srun --nodelist=n1 --ntasks=1 ./tell
   is "$code" 0 "exit code"
