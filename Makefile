@@ -106,6 +106,8 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 .PHONY: all help info packages needed-packages lint-packages libraries programs spank stage test demo bench
 .PHONY: bench-launch fuzz fuzz-programs lint tidy sanitize install install-spank uninstall deb clean
 .DELETE_ON_ERROR:
+# Objects of one program alone are kept as well: the next build needs them.
+.SECONDARY:
 
 all: $(BUILD)/lockstep $(SPANK_PROGRAMS)  ## build the program, the SPANK plugin and nccl-setup (the default)
 
