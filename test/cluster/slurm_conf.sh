@@ -62,6 +62,7 @@ ReturnToService=2
 SlurmdParameters=config_overrides
 END
   ((gpus == 0)) || printf 'GresTypes=gpu\n'
+  ((${#switches[@]} == 0)) || printf 'TopologyPlugin=topology/tree\n'
   printf '\nNodeName=n[1-%d] NodeHostname=%s NodeAddr=%s Port=[%d-%d]' \
     "$nodes" "$node_hosts" "$node_addresses" $((base_port + 1)) $((base_port + nodes))
   printf ' Sockets=1 CoresPerSocket=%d ThreadsPerCore=1 RealMemory=%d' "$cpus" "$memory"

@@ -11,7 +11,24 @@ start_rung() {
   "$cluster_scripts/up" --dir="$cluster" --name=demo --nodes=4 --cpus=1 --prefix="$prefix" >"$log" 2>&1 || code=$?
   problem=$(grep . "$log" | tail -n 1)
   rm -f "$log"
+  ((code != 0)) || install_plugin
   return "$code"
+}
+
+# Built where Slurm's headers are. Plain steps go on without it.
+install_plugin() {
+  plugin=$cluster/prefix/lib/slurm/spank_lockstep.so
+  [[ -e $plugin ]] || return 0
+  echo "optional $plugin" >"$cluster/etc/plugstack.conf"
+}
+
+# The table that the plugin printed for the job's first step, as "variable  value  why".
+tell_plugins_choice() {
+  [[ -e $plugin ]] || return 0
+  tell "The SPANK plugin has set up the job's steps for NCCL (LOCKSTEP_NCCL=show) and says why:"
+  sed -n '/^nccl: /!d; s/^nccl: //; /^problem\|^advice/d; p' "$output" | awk -v indent='          ' '
+    /^VARIABLE/ { if (seen++) exit }
+    { print indent $0 }'
 }
 
 stop_all() {
@@ -41,10 +58,11 @@ train() {
   tell "A Slurm cluster runs on this machine: slurmctld, munge and 4 nodes (n1 to n4)"
   prepare_work
   tell "Fashion-MNIST is imported: 60000 training and 10000 test images in HDF5 shards"
-  job=$(on_cluster sbatch --parsable "$cluster/prefix/share/lockstep/sbatch/train.sbatch" "$config")
+  job=$(on_cluster env LOCKSTEP_NCCL=show sbatch --parsable "$cluster/prefix/share/lockstep/sbatch/train.sbatch" "$config")
   output=$work/lockstep-$job.out
   follow 60 has_happened started
   tell "sbatch train.sbatch $config: job $job trains a small network on $(job_field "$job" NodeList), one process each"
+  tell_plugins_choice
   follow 240 is_at_step "$preempt_at"
 
   urgent=$(on_cluster sbatch --parsable --job-name=urgent --partition=high --nodes=2 --ntasks-per-node=1 \

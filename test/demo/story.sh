@@ -88,6 +88,7 @@ keep_results() {
   mkdir -p "$results"
   cp "$run_dir"/*.csv "$run_dir/config.ini" "$results/" 2>/dev/null || true
   [[ ! -r $output ]] || cp "$output" "$results/job.out"
+  [[ ! -r $scratch/log/slurmctld.log ]] || cp "$scratch/log/slurmctld.log" "$results/"
 }
 
 tell_result() {
