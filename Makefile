@@ -104,7 +104,7 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 # ---- Targets ----------------------------------------------------------------------------------------------
 .DEFAULT_GOAL := all
 .PHONY: all help info packages needed-packages lint-packages libraries programs spank stage test demo bench
-.PHONY: bench-launch fuzz fuzz-programs lint tidy sanitize install install-spank uninstall deb clean
+.PHONY: bench-launch fuzz fuzz-programs lint tidy sanitize install install-spank copy-spank uninstall deb clean
 .DELETE_ON_ERROR:
 # Objects of one program alone are kept as well: the next build needs them.
 .SECONDARY:
@@ -168,23 +168,38 @@ stage: $(BUILD)/lockstep $(SPANK_PROGRAMS)
 	@$(MAKE) --no-print-directory install PREFIX=$(abspath $(BUILD)/stage) DESTDIR= \
 	  SLURM_PLUGIN_DIR=$(abspath $(BUILD)/stage)/lib/slurm >/dev/null
 
-install: $(BUILD)/lockstep install-spank  ## copy programs, plugin, scripts, recipes and docs below $(DESTDIR)$(PREFIX)
+install: $(BUILD)/lockstep copy-spank  ## copy programs, plugin, scripts, recipes and docs below $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(BUILD)/lockstep $(BINDIR)/lockstep
 	@set -e; copy() { install -D -m $$(test -x $$1 && echo 755 || echo 644) $$1 $$2/$$1; }; \
 	for file in $(SHARED); do copy $$file $(SHAREDIR); done; \
 	for file in $(DOCS); do copy $$file $(DOCDIR); done
 	@echo 'installed: $(BINDIR)/lockstep, $(SHAREDIR), $(DOCDIR)'
 
-install-spank: spank  ## copy the plugin, nccl-setup, profiles and their docs alone; needs neither MPI nor HDF5
+NO_PLUGIN = no plugin: $(SLURM_INCLUDE)/slurm/spank.h not found; install Slurm's headers, or set SLURM_INCLUDE
+
+install-spank:  ## copy the plugin, nccl-setup, profiles and their docs alone; needs neither MPI nor HDF5
+ifneq ($(PLUGIN),)
+install-spank: copy-spank
+else
+install-spank:
+	@echo "$(NO_PLUGIN)" >&2; false
+endif
+
+copy-spank: spank
 	install -D $(STRIP) -m 755 $(BUILD)/nccl-setup $(BINDIR)/nccl-setup
 	@for file in $(PROFILES); do install -D -m 644 spank/profiles/$$file $(SHAREDIR)/profiles/$$file; done
+	@install -D -m 644 sbatch/pytorch.sbatch $(SHAREDIR)/sbatch/pytorch.sbatch
 	@for file in LICENSE $(wildcard docs/nccl-*.md); do install -D -m 644 $$file $(DOCDIR)/$$file; done
 ifneq ($(PLUGIN),)
 	install -D $(STRIP) -m 755 $(PLUGIN) $(DESTDIR)$(PLUGIN_PLACE)
 	@echo "built for Slurm $$(spank/packaging/slurm-version $(SLURM_INCLUDE)); a line for plugstack.conf:"
-	@echo '  optional $(PLUGIN_PLACE) config=/etc/slurm/nccl-setup.conf'
+	@echo '  optional $(PLUGIN_PLACE)'
+	@echo 'with profiles of your nodes, as root, on every node:'
+	@echo '  cp $(PREFIX)/share/lockstep/profiles/infiniband.conf /etc/slurm/nccl-setup.conf'
+	@echo '  nccl-setup check /etc/slurm/nccl-setup.conf'
+	@echo 'and at the end of the line: config=/etc/slurm/nccl-setup.conf'
 else
-	@echo "no plugin: $(SLURM_INCLUDE)/slurm/spank.h not found; install Slurm's headers, or set SLURM_INCLUDE"
+	@echo "$(NO_PLUGIN)"
 endif
 
 uninstall:  ## remove what install has copied, and nothing else

@@ -62,8 +62,24 @@ void take_configuration(const Arguments& arguments, const NodeRoot& root, Captur
   }
 }
 
+// In plainer words than tar's.
+void refuse_impossible(const fs::path& file) {
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ExitCode::cannot_create,
+                fmt::format("cannot write {}: {}; name another file with -o", file.string(), why));
+  };
+  std::error_code error;
+  if (fs::is_directory(file, error)) refuse("it is a folder");
+  if (!fs::is_directory(folder, error)) refuse(fmt::format("there is no folder {}", folder.string()));
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    refuse(fmt::format("you may not write into the folder {}", folder.string()));
+  }
+}
+
 // Whole or not at all.
 void pack(const fs::path& tree, const fs::path& file) {
+  refuse_impossible(file);
   fs::path temporary = file;
   temporary += fmt::format(".tmp.{}", ::getpid());
   const CommandResult result =
@@ -76,8 +92,9 @@ void pack(const fs::path& tree, const fs::path& file) {
     if (!result.ok()) {
       throw Error(
           ExitCode::cannot_create,
-          fmt::format("cannot write {}: {}", file.string(),
-                      result.timed_out ? "tar takes more than 60 s" : split(result.output, '\n').front()));
+          fmt::format("cannot write {}: {}; is the disk full? name another file with -o", file.string(),
+                      result.timed_out ? "tar takes more than 60 s"
+                                       : result.output.substr(0, result.output.find('\n'))));
     }
     rename_durably(temporary, file);
   } catch (...) {

@@ -6,10 +6,11 @@
 #include "command/command.h"
 #include "command/example_step.h"
 #include "command/node.h"
+#include "command/other_step.h"
+#include "command/profile_mismatch.h"
 #include "command/site_file.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "plan/applied.h"
 #include "plan/make_plan.h"
 #include "plan/table.h"
 #include "plan/user_options.h"
@@ -20,7 +21,7 @@ namespace {
 
 constexpr std::array options = {
     Option{"--root", "DIR|FILE.tar", "a captured node instead of this one"},
-    Option{"--config", "FILE", "the site's file; default: /etc/slurm/nccl-setup.conf where there is one"},
+    Option{"--config", "FILE|none", "the site's file; default: /etc/slurm/nccl-setup.conf where there is one"},
     Option{"--node", "NAME", "the node's name, for profiles that match by it"},
     Option{"--env", "KEY=VALUE", "a variable of the job's; may be repeated"},
     Option{"--nodes", "N", "nodes of the step that is made up; default: 2"},
@@ -63,12 +64,14 @@ Environment make_up_step(const Arguments& arguments, const Node& node, const Env
 }
 
 std::optional<SiteFile> site_of(const Arguments& arguments, const NodeRoot& root) {
-  if (const auto given = arguments.value("--config")) return read_site_file(*given, *given);
+  if (const auto given = arguments.value("--config")) {
+    return *given == "none" ? std::nullopt : std::optional(read_site_file(*given, *given));
+  }
   const auto path = root.find(default_site_file);
   if (!path) return std::nullopt;
   SiteFile site = read_site_file(*path, default_site_file);
   // Whoever unpacks a capture owns its files.
-  if (root.captured()) site.refusal.clear();
+  if (root.captured()) site.refusals.clear();
   return site;
 }
 
@@ -104,23 +107,37 @@ std::string why(const Profile& profile, const SiteConfig& config) {
                      matches.empty() ? "for every node" : "matches " + matches.substr(2));
 }
 
-void print_headline(const Node& node, const SiteConfig& config, const Step& step, bool own) {
+// The user's word, as far as it is in the environment, or the profile's.
+std::string mode_line(const UserOptions& user, const Profile& profile) {
+  const auto mode = user.mode ? user.mode : profile.mode;
+  if (!mode) return {};
+  const bool idle = *mode == Mode::off || *mode == Mode::warn;
+  return fmt::format("mode     {}, {}{}\n", name_of(*mode),
+                     user.mode ? "by LOCKSTEP_NCCL" : "unless the job asks for another one",
+                     idle ? ": the plugin sets nothing of what follows" : "");
+}
+
+void print_headline(const Node& node, const SiteConfig& config, const Step& step, const UserOptions& user,
+                    bool own) {
   const Profile profile = choose_profile(config, step.node, node.machine);
   fmt::print("node     {}: {}{}\n", node.name, hardware_of(node.machine),
              node.machine.product.empty() ? "" : fmt::format(" ({})", node.machine.product));
   fmt::print("profile  {} ({})\n", profile.name, why(profile, config));
-  if (profile.mode) fmt::print("mode     {}, unless the job asks for another one\n", name_of(*profile.mode));
+  if (profile.file.empty()) {
+    for (const std::string& line : mismatches(config, step.node, node.machine))
+      fmt::print("         {}\n", line);
+  }
+  fmt::print("{}", mode_line(user, profile));
   fmt::print("step     {} on {}{}\n\n", count_of(static_cast<std::size_t>(step.ranks), "task"),
              count_of(static_cast<std::size_t>(step.nodes), "node"),
              own ? ", the one around this command"
                  : ", made up, ports too; --nodes and --ntasks-per-node choose another");
 }
 
-std::vector<Finding> own_findings(const Node& node, const std::optional<SiteFile>& site,
-                                  const Environment& environment) {
+std::vector<Finding> findings_about(const Node& node, const std::optional<SiteFile>& site) {
   std::vector<Finding> findings;
-  if (site && !site->refusal.empty()) {
-    findings.push_back({Finding::Severity::problem, site->refusal, site->remedy});
+  for (const Refusal& refusal : site ? site->refusals : std::vector<Refusal>{}) {
+    findings.push_back({Finding::Severity::problem, refusal.reason, refusal.remedy});
   }
   if (node.reading > plugin_patience && !node.root.captured()) {
     findings.push_back(
@@ -129,13 +146,22 @@ std::vector<Finding> own_findings(const Node& node, const std::optional<SiteFile
                      node.reading.count()),
          "try again on the idle node; a driver that answers slowly is worth a look"});
   }
-  for (const std::string& variable : changed_variables(environment)) {
-    findings.push_back({Finding::Severity::advice,
-                        fmt::format("{} differs from what the plugin set: {}", variable,
-                                    find(environment, variable).value_or("it was unset")),
-                        "a TaskProlog or the script has changed it since"});
-  }
   return findings;
+}
+
+// What the plugin has done in the step around this process, as far as it is not what the table says.
+void print_own_step(const Plan& plan, const Environment& environment) {
+  if (!plugin_has_set(environment)) {
+    fmt::print("\nthe plugin has set nothing in this step: mode off or warn, or it is not installed here\n");
+    return;
+  }
+  if (const std::string other = other_site_file(plan, environment); !other.empty()) {
+    fmt::print("\n{}; name the one in plugstack.conf with --config FILE, or none\n", other);
+  }
+  const std::vector<std::string> lines = differences(plan, environment);
+  if (lines.empty()) return;
+  fmt::print("\nin this step's environment instead:\n");
+  for (const std::string& line : lines) fmt::print("  {}\n", line);
 }
 
 int run(const Arguments& arguments) {
@@ -156,10 +182,11 @@ int run(const Arguments& arguments) {
       make_plan({step, node.machine, environment, user, config, user_file ? &*user_file : nullptr,
                  site_conf ? &*site_conf : nullptr, find(environment, "HOME").value_or(""), ""});
 
-  print_headline(node, config, step, own);
+  print_headline(node, config, step, user, own);
   for (const std::string& line : table_of(plan)) fmt::print("{}\n", line);
+  if (own) print_own_step(plan, process);
   std::vector<Finding> findings = plan.findings;
-  for (Finding& finding : own_findings(node, site, environment)) findings.push_back(std::move(finding));
+  for (Finding& finding : findings_about(node, site)) findings.push_back(std::move(finding));
   fmt::print("\n");
   bool problem = false;
   for (const Finding& finding : findings) {
@@ -186,7 +213,8 @@ Command explain_command() {
       "[OPTIONS] [-- PROGRAM ARGUMENTS]",
       "show what the plugin would set on a node, and why",
       "Shows for rank 0 of a step: each variable, its value, where it comes from and why; then what is\n"
-      "wrong. Inside a step it explains that step. PROGRAM tells launchers such as torchrun from others.\n"
+      "wrong. Inside a step it explains that step, and lists what its environment has instead; options of\n"
+      "srun are seen only so. PROGRAM tells launchers such as torchrun from others.\n"
       "Exit code 0: no problem; 1: at least one; 78: the site's file is wrong.\n",
       options,
       run_and_name_the_file};

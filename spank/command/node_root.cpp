@@ -6,7 +6,6 @@
 
 #include "core/error.h"
 #include "core/subprocess.h"
-#include "core/text.h"
 
 namespace lockstep::spank {
 
@@ -40,9 +39,11 @@ void unpack(const std::string& tar, const fs::path& folder) {
                             tar));
   }
   if (!result.ok()) {
-    throw Error(ExitCode::bad_data, fmt::format("cannot unpack {}: {}", tar,
-                                                result.timed_out ? "it takes more than 60 s"
-                                                                 : split(result.output, '\n').front()));
+    throw Error(ExitCode::bad_data,
+                fmt::format("cannot unpack {}: {}; give a folder or a tar that nccl-setup capture wrote", tar,
+                            result.timed_out ? "it takes more than 60 s"
+                                             : "it is no whole tar file (" +
+                                                   result.output.substr(0, result.output.find('\n')) + ")"));
   }
   refuse_special_files(folder, tar);
 }

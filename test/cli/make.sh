@@ -33,12 +33,23 @@ check "install" run_make install DESTDIR="$scratch/dest" PREFIX=/opt
 slurm=$(spank/packaging/slurm-version)
 check "install tells for which Slurm the plugin is" says "built for Slurm $slurm;" \
   run_make install-spank DESTDIR="$scratch/dest" PREFIX=/opt
-check "and the line for plugstack.conf" \
-  says 'optional /opt/lib/slurm/spank_lockstep.so config=/etc/slurm/nccl-setup.conf' \
-  run_make install-spank DESTDIR="$scratch/dest" PREFIX=/opt
+told=$(run_make install-spank DESTDIR="$scratch/dest" PREFIX=/opt)
+line='  optional /opt/lib/slurm/spank_lockstep.so'
+check "and the line for plugstack.conf, without a file that nobody has made" grep -qx -- "$line" <<<"$told"
+read -r _ profile site_file <<<"$(grep '^  cp ' <<<"$told")"
+check "a profile to start from is told by its place" test -s "$scratch/dest$profile"
+check "and the word for it" grep -q "config=$site_file$" <<<"$told"
+without_headers() { run_make "$@" DESTDIR="$scratch/none" PREFIX=/opt SLURM_INCLUDE=/absent; }
+check "install-spank without Slurm's headers fails" fails without_headers install-spank
+check "in one line" test "$(without_headers install-spank 2>&1 | grep -cv '^make')" = 1
+check "which names the remedy" says 'set SLURM_INCLUDE' without_headers install-spank
+check "and has installed nothing" test ! -e "$scratch/none"
+check "install goes on without the plugin" without_headers install
+check "with a word" says "no plugin: /absent/slurm/spank.h not found" without_headers install
+check "and brings nccl-setup" test -x "$scratch/none/opt/bin/nccl-setup"
 for file in bin/lockstep share/lockstep/sbatch/train.sbatch share/lockstep/datasets/fashion-mnist/import \
   share/doc/lockstep/LICENSE share/doc/lockstep/docs/formats.md bin/nccl-setup lib/slurm/spank_lockstep.so \
-  share/lockstep/profiles/infiniband.conf; do
+  share/lockstep/profiles/infiniband.conf share/lockstep/sbatch/pytorch.sbatch; do
   check "$file is installed" test -s "$scratch/dest/opt/$file"
 done
 check "programs are executable" test -x "$scratch/dest/opt/share/lockstep/datasets/fashion-mnist/import"
@@ -69,8 +80,10 @@ if command -v dpkg-deb >/dev/null; then
   snippet=$unpacked/etc/slurm/plugstack.conf.d/lockstep.conf
   read -r _ place _ <"$snippet" || true
   check "plugstack.conf.d names the plugin in the package" test -s "$unpacked$place"
-  check "its configuration is right" "$unpacked/usr/bin/nccl-setup" check "$unpacked/etc/slurm/nccl-setup.conf"
-  check "its profiles are right" "$unpacked/usr/bin/nccl-setup" check "$unpacked"/usr/share/lockstep/profiles/*.conf
+  check "its configuration is right" "$unpacked/usr/bin/nccl-setup" check --draft "$unpacked/etc/slurm/nccl-setup.conf"
+  check "its configuration is for all to read" test "$(stat -c %a "$unpacked/etc/slurm/nccl-setup.conf")" = 644
+  check "it has a batch script for PyTorch" test -s "$unpacked/usr/share/lockstep/sbatch/pytorch.sbatch"
+  check "its profiles are right" "$unpacked/usr/bin/nccl-setup" check --draft "$unpacked"/usr/share/lockstep/profiles/*.conf
   check "it depends on this Slurm" grep -q "slurm-wlm-basic-plugins (>= $slurm)" "$unpacked/DEBIAN/control"
   check "and on no later one" grep -q "slurm-wlm-basic-plugins (<< ${slurm%.*}.$(printf %02d $((10#${slurm#*.} + 1)))~)" \
     "$unpacked/DEBIAN/control"
@@ -85,6 +98,10 @@ if command -v rpmspec >/dev/null; then
     rpmspec --define 'slurm_version 23.11.4' --parse spank/lockstep.spec
   check "and it needs that version" says 'Requires:       slurm < 23.12' \
     rpmspec --define 'slurm_version 23.11.4' --parse spank/lockstep.spec
+  for_rhel() { rpmspec --define 'slurm_version 23.11.4' --define "rhel $1" --parse spank/lockstep.spec; }
+  check "RHEL 9 builds it with a newer compiler than its own" says 'BuildRequires:  gcc-toolset-12-gcc-c++' for_rhel 9
+  check "which is switched on for each make" test "$(for_rhel 9 | grep -B 3 '^make' | grep -c '^. /opt/rh/gcc-toolset-12/enable$')" = 2
+  check "RHEL 10 needs none" fails says toolset for_rhel 10
 fi
 
 # Faults that `make lint` must find, each in a file that has nothing else wrong.

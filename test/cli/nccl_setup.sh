@@ -69,6 +69,15 @@ check "a profile sets its constants" tells NCCL_IB_TIMEOUT 22 explain ib --node 
 check "the headline says which profile, and why" says 'hopper (site.conf:1, matches node gpu-*, PCI device 10de:2330)' \
   explain ib --node gpu-1 --config site.conf
 check "or that none matches" says 'no profile of site.conf matches' explain ib --node login --config site.conf
+check "and which pattern does not" says "hopper: the node's name login is not gpu-*" \
+  explain ib --node login --config site.conf
+printf '[profile a]\nmatch = product:Other* product:?\n[profile b]\nmatch = node:gpu-* pci:10de:1db4\n' >others.conf
+check "the product too" says "a: the product 'PowerEdge XE9680' is not Other* or ?" \
+  explain ib --node gpu-1 --config others.conf
+check "and PCI devices, for each profile" says 'b: no PCI device is 10de:1db4' explain ib --node gpu-1 --config others.conf
+for i in 1 2 3 4 5 6 7; do printf '[profile p%d]\nmatch = node:none\n' "$i"; done >seven.conf
+check "but not for hundreds of them" says 'and 2 more' explain ib --config seven.conf
+check "no site's file can be asked for" says "no site's file: rules alone" explain ib --config none
 check "a site's file that is not there" complains 66 'absent.conf does not exist' explain ib --config absent.conf
 sed 's/^match.*/mtach = node:x/' site.conf >wrong.conf
 check "a wrong one: file and line" complains 78 'wrong.conf:2: ' explain ib --config wrong.conf
@@ -82,13 +91,40 @@ check "and its nccl.conf, by that name" says '/etc/nccl.conf:1' explain ib
 step=(env SLURM_JOB_ID=7 SLURM_STEP_ID=1 SLURM_PROCID=1 SLURM_LOCALID=1 SLURM_NODEID=0 SLURM_NTASKS=2
   SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NUM_NODES=1 SLURM_NNODES=1 SLURM_STEP_NODELIST=here SLURM_STEP_TASKS_PER_NODE=2
   SLURMD_NODENAME=here SLURM_STEP_RESV_PORTS=41000-41002)
-own_step() { "${step[@]}" "$@" "$nccl_setup" explain; }
+own_step() { "${step[@]}" "$nccl_setup" explain; }
 check "inside a step it explains that step" says '2 tasks on 1 node, the one around this command' own_step
 check "with its rank" tells RANK 1 own_step
 check "and its ports" tells MASTER_PORT 41000 own_step
-check "what differs from what the plugin set is told" says 'NCCL_SOCKET_IFNAME differs from what the plugin set: =eth9' \
-  own_step env LOCKSTEP_NCCL_APPLIED=NCCL_SOCKET_IFNAME:00000000 NCCL_SOCKET_IFNAME==eth9
-check "nothing differs where nothing was set" fails says differs own_step
+check "where the plugin has set nothing, that is told" says 'the plugin has set nothing in this step' own_step
+check "and no difference" fails says 'instead:' own_step
+check "mode off is told, where it can be seen" says 'mode     off, by LOCKSTEP_NCCL: the plugin sets nothing' \
+  "${step[@]}" LOCKSTEP_NCCL=off "$nccl_setup" explain
+# A step in which all is as the table says; what is named differently is an option's, a TaskProlog's or another file's.
+mapfile -t as_planned < <(own_step | awk '$1 ~ /^[A-Z_]+$/ && ($3 == "rule" || NF == 2) { print $1 "=" $2 }')
+set_step() { "${step[@]}" "${as_planned[@]}" LOCKSTEP_NCCL_APPLIED= env "$@"; }
+explained_step() { set_step "$@" "$nccl_setup" explain; }
+check "the step is known by its variables" test "${#as_planned[@]}" -gt 8
+check "where all is as the table says, nothing else is told" fails says 'the plugin' explained_step
+check "an option of srun shows in what the plugin has set" \
+  says "NCCL_DEBUG is 'INFO': the plugin set it: by an option of srun" \
+  explained_step NCCL_DEBUG=INFO LOCKSTEP_NCCL_APPLIED=NCCL_DEBUG:a4dc2bf3
+check "or in what it has not" says "WORLD_SIZE is not set: the plugin did not set it: by an option of srun" \
+  explained_step -u WORLD_SIZE
+check "what was changed afterwards is told" says "NCCL_SOCKET_IFNAME is '=eth9': changed after the plugin had set it" \
+  explained_step LOCKSTEP_NCCL_APPLIED=NCCL_SOCKET_IFNAME:00000000 NCCL_SOCKET_IFNAME==eth9
+check "what was taken out too" says "NCCL_SOCKET_IFNAME is not set: taken out after the plugin had set it" \
+  explained_step -u NCCL_SOCKET_IFNAME LOCKSTEP_NCCL_APPLIED=NCCL_SOCKET_IFNAME:00000000
+check "what differs is no problem by itself" exits 0 explained_step -u WORLD_SIZE
+check "a variable for another trial is not taken for the step's" says "RANK is '1': not by the plugin" \
+  set_step "$nccl_setup" explain --env RANK=7
+# The digest holds a hash of the site's file.
+with_digest() { set_step LOCKSTEP_NCCL_DIGEST="v1 plugin=1 config=$1 rendezvous=2 nccl=3 driver=4" "$nccl_setup" explain "${@:2}"; }
+check "a site's file that was not read here is told" says "the plugin used a site's file in this step; name" with_digest 12345678
+check "another one" says "the plugin used another site's file in this step; name" with_digest 12345678 --config site.conf
+check "one where the plugin had none" says "the plugin used no site's file in this step; name" \
+  with_digest 00000000 --config site.conf
+check "the same one is not told" fails says "site's file in this step" with_digest c9c27f58 --config site.conf
+check "nor none" fails says "site's file in this step" with_digest 00000000
 check "another shape is made up also inside a step" says 'made up' \
   "${step[@]}" "$nccl_setup" explain --nodes 2
 
@@ -119,10 +155,13 @@ TEXT
 check "nor one within a link-local address" "$nccl_setup" capture --root ib -o masked.tar
 check "which is told as another one" says 'address ib0 fe80::1' tar -xOf masked.tar ./lockstep-node
 check "nobody's environment" fails grep -aq "$scratch" here.txt
-check "a capture that cannot be written" complains 73 'absent/x.tar' "$nccl_setup" capture --root ib -o absent/x.tar
+check "a capture for which there is no folder" \
+  complains 73 'cannot write absent/x.tar: there is no folder absent; name another file with -o' \
+  "$nccl_setup" capture --root ib -o absent/x.tar
+check "or whose name is a folder's" complains 73 'cannot write ib: it is a folder' "$nccl_setup" capture --root ib -o ib
 check "a folder that is no capture" complains 65 'has no folder sys' explain "$TMPDIR"
 echo text >text.tar
-check "a file that is no tar" complains 65 'cannot unpack text.tar' explain text.tar
+check "a file that is no tar" complains 65 'cannot unpack text.tar: it is no whole tar file' explain text.tar
 mkdir -p piped/sys && mkfifo piped/sys/pipe
 tar -cf piped.tar -C piped .
 check "a tar with a pipe in it is refused" complains 65 'no plain file' explain piped.tar
@@ -147,10 +186,34 @@ check "one that NCCL ignores too" says 'NCCL passes over it' "$nccl_setup" check
 check "a good site's file, with its constants" says 'profile hopper NCCL_IB_TIMEOUT=22' "$nccl_setup" check site.conf
 check "a wrong one: file and line" says 'wrong.conf:2: ' "$nccl_setup" check wrong.conf
 check "with exit code 65" exits 65 "$nccl_setup" check wrong.conf
-chmod g+w site.conf
-check "one that others may write is a warning" says 'chmod go-w site.conf' "$nccl_setup" check site.conf
-check "and no fault" exits 0 "$nccl_setup" check site.conf
-check "the shipped profiles are right" "$nccl_setup" check "$root"/spank/profiles/*.conf
+
+# ---- whether the plugin may read a site's file ----
+# As it must lie: root's, in folders that everybody may enter. As another user, owner and folders are at fault too.
+chmod 755 "$scratch"
+refused() { # refused MODE REMEDY: told by check and by explain, and no fault of a draft
+  chmod "$1" site.conf
+  exits 65 "$nccl_setup" check site.conf && says "$2 site.conf" "$nccl_setup" check site.conf &&
+    exits 1 explain ib --config site.conf && says "$2 site.conf" explain ib --config site.conf &&
+    exits 0 "$nccl_setup" check --draft site.conf
+}
+if ((EUID == 0)); then
+  chmod 644 site.conf
+  check "a site's file in its place is fine" exits 0 "$nccl_setup" check site.conf
+  check "for explain too" exits 0 explain ib --config site.conf
+  chown 12345 site.conf
+  check "one that is not root's is a fault" refused 644 'chown root'
+  chown 0 site.conf
+  mkdir -m 700 closed
+  cp site.conf closed/site.conf
+  check "one in a folder that users may not enter is a fault" exits 65 "$nccl_setup" check closed/site.conf
+  check "with the folder named" says 'chmod a+x ' "$nccl_setup" check closed/site.conf
+fi
+check "one that users cannot read is a fault" refused 600 'chmod a+r'
+check "even if a group can" refused 640 'chmod a+r'
+check "one that others may write is a fault" refused 666 'chmod go-w'
+check "even if only a group may" refused 664 'chmod go-w'
+chmod 644 site.conf
+check "the shipped profiles are right" "$nccl_setup" check --draft "$root"/spank/profiles/*.conf
 check "a file that is not there" exits 66 "$nccl_setup" check absent.conf
 
 cat >nccl.conf <<'TEXT'
@@ -170,7 +233,43 @@ done
 head -n 2 nccl.conf >good-nccl.conf
 check "a good nccl.conf is fine" exits 0 "$nccl_setup" check good-nccl.conf
 echo '# nothing yet' >nothing.conf
-check "a site's file may be empty" says "site's file, 0 profiles, no fault" "$nccl_setup" check nothing.conf
+check "a site's file may be empty" says "site's file, 0 profiles, no fault" "$nccl_setup" check --draft nothing.conf
+
+# ---- which kind of file it is ----
+is_site() { says "$1: site's file" "$nccl_setup" check "$1" && exits 65 "$nccl_setup" check "$1"; }
+{ printf '\xef\xbb\xbf' && cat site.conf; } >marked.conf
+check "a byte order mark does not hide a site's file" is_site marked.conf
+check "and is told" says 'marked.conf:1: the file begins with the byte order mark' "$nccl_setup" check marked.conf
+{ echo garbage && cat site.conf; } >garbage.conf
+check "nor does a wrong first line" is_site garbage.conf
+mkdir named
+echo 'NCCL_DEBUG=INFO' >named/nccl-setup.conf
+check "the name nccl-setup.conf is one" is_site named/nccl-setup.conf
+echo 'match = node:x' >headless.conf
+check "as is a key that NCCL does not know" is_site headless.conf
+check "--as says what it is" says 'good-nccl.conf: nccl.conf, 1 setting' "$nccl_setup" check --as=nccl-conf good-nccl.conf
+check "also against its looks" says 'good-nccl.conf:2: ' "$nccl_setup" check --as site good-nccl.conf
+check "for topology files too" says 'NCCL refuses it' "$nccl_setup" check --as topology site.conf
+check "--as has its words" complains 64 'write site, nccl-conf or topology' "$nccl_setup" check --as ini site.conf
+
+# Every wrong line, and nothing that only follows from another.
+cat >many.conf <<'TEXT'
+garbage
+[profile a]
+mtach = node:x
+mode = lous
+NCCL_BUFFSIZE = 8MB
+[profil b]
+match = node:y
+[profile c]
+mode = auto
+TEXT
+mistaken_lines() { "$nccl_setup" check --draft "$1" | sed -n 's/^  [^:]*:\([0-9]*\): .*/\1/p' | xargs; }
+check "all wrong lines of a site's file are told" test "$(mistaken_lines many.conf)" = "1 3 4 5 6"
+printf '[profile a]\nmode = auto\n[profile b]\nmode = x\n' >unreachable.conf
+check "what follows from a wrong order is not" test "$(mistaken_lines unreachable.conf)" = 3
+{ echo '[profile a]' && for i in {1..50}; do echo "bad$i = 1"; done; } >hopeless.conf
+check "and no more than can be read" test "$(mistaken_lines hopeless.conf | wc -w)" = 20
 
 # ---- what is linked ----
 # Sanitizers bring symbols and libraries of their own.

@@ -83,7 +83,10 @@ TEST_CASE("the shipped profiles one after the other find each its node", "[site]
         "azure-nd-v5");
   CHECK(chosen("n1", machine_with("Virtual Machine", {{"0x10de", "0x20b0"}})) == "azure-nd-v4");
   CHECK(chosen("n1", machine_with("Virtual Machine", {{"0x10de", "0x20b2"}})) == "azure-nd-v4");
-  CHECK(chosen("gpu-1", machine_with("", {{"0x10de", "0x2330"}, {"0x15b3", "0x1021"}})) == "oci-h100");
+  CHECK(chosen("n1", machine_with("ORACLE SERVER E5-2c", {{"0x10de", "0x2330"}, {"0x15b3", "0x1021"}})) ==
+        "oci-h100");
+  CHECK(chosen("n1", machine_with("PowerEdge XE9680", {{"0x10de", "0x2330"}, {"0x15b3", "0x1021"}})) ==
+        "infiniband");
   CHECK(chosen("n1", machine_with("p5.48xlarge", {{"0x10de", "0x2330"}, {"0x1d0f", "0xefa1"}})) == "efa");
   CHECK(chosen("n1", machine_with("", {{"0x17db", "0x0501"}})) == "slingshot");
   CHECK(chosen("n1", machine_with("", {{"0x1590", "0x0371"}})) == "slingshot");
