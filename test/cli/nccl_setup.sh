@@ -100,7 +100,7 @@ check "and no difference" fails says 'instead:' own_step
 check "mode off is told, where it can be seen" says 'mode     off, by LOCKSTEP_NCCL: the plugin sets nothing' \
   "${step[@]}" LOCKSTEP_NCCL=off "$nccl_setup" explain
 # A step in which all is as the table says; what is named differently is an option's, a TaskProlog's or another file's.
-mapfile -t as_planned < <(own_step | awk '$1 ~ /^[A-Z_]+$/ && ($3 == "rule" || NF == 2) { print $1 "=" $2 }')
+mapfile -t as_planned < <(own_step | awk '$1 ~ /^[A-Z][A-Za-z0-9_]+$/ && ($3 == "rule" || NF == 2) { print $1 "=" $2 }')
 set_step() { "${step[@]}" "${as_planned[@]}" LOCKSTEP_NCCL_APPLIED= env "$@"; }
 explained_step() { set_step "$@" "$nccl_setup" explain; }
 check "the step is known by its variables" test "${#as_planned[@]}" -gt 8
