@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::array options = {
     Option{"--root", "DIR|FILE.tar", "a captured node instead of this one"},
-    Option{"--config", "FILE|none", "the site's file; default: /etc/slurm/nccl-setup.conf where there is one"},
+    Option{"--config", "FILE|none",
+           "the site's file; default: /etc/slurm/nccl-setup.conf where there is one"},
     Option{"--node", "NAME", "the node's name, for profiles that match by it"},
     Option{"--env", "KEY=VALUE", "a variable of the job's; may be repeated"},
     Option{"--nodes", "N", "nodes of the step that is made up; default: 2"},

@@ -63,9 +63,10 @@ std::string reason_of(Setter setter, bool is_set, bool other_file) {
       break;
   }
   return is_set ? "not by the plugin"
-                : fmt::format("the plugin did not set it: {}by an option of srun, or for the program that srun "
-                              "started (name it behind --)",
-                              file);
+                : fmt::format(
+                      "the plugin did not set it: {}by an option of srun, or for the program that srun "
+                      "started (name it behind --)",
+                      file);
 }
 
 }  // namespace

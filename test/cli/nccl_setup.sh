@@ -136,6 +136,24 @@ for file in "$nodes"/*.node; do
   check "$name is explained" test "$code" -le 1 -a "$(grep -c '^MASTER_PORT ' "$name.txt")" = 1
 done
 
+# Each shipped profile suits the node of its kind, whatever that node's name is.
+while read -r profile name; do
+  check "the shipped $profile.conf is for $name" says "profile  $profile (" \
+    explain "each/$name" --config "$root/spank/profiles/$profile.conf"
+done <<'TEXT'
+azure-nd-v4 azure-ndv4
+azure-nd-v5 azure-ndv5
+efa efa
+ethernet ethernet
+infiniband plain-ib
+oci-h100 oci-h100
+roce roce
+slingshot slingshot
+TEXT
+torch=$(sed -n 's/^srun .*--nccl-torch=\([a-z]*\).*/\1/p' "$root/sbatch/pytorch.sbatch")
+check "a single task has no rank" fails tells RANK 0 explain ib --nodes 1 --ntasks-per-node 1
+check "but in the batch script for PyTorch" tells RANK 0 explain ib --nodes 1 --ntasks-per-node 1 --torch "$torch"
+
 # ---- capture ----
 same_from_tar() { diff <(explain "$1" --node gpu-1) <(explain "$2"); }
 check "capture of a tree" "$nccl_setup" capture --root ib --node gpu-1 -o ib.tar
