@@ -280,10 +280,10 @@ NCCL_BUFFSIZE = 8MB
 [profil b]
 match = node:y
 [profile c]
-mode = auto
+mode = also
 TEXT
 mistaken_lines() { "$nccl_setup" check --draft "$1" | sed -n 's/^  [^:]*:\([0-9]*\): .*/\1/p' | xargs; }
-check "all wrong lines of a site's file are told" test "$(mistaken_lines many.conf)" = "1 3 4 5 6"
+check "all wrong lines of a site's file are told" test "$(mistaken_lines many.conf)" = "1 3 4 5 6 9"
 printf '[profile a]\nmode = auto\n[profile b]\nmode = x\n' >unreachable.conf
 check "what follows from a wrong order is not" test "$(mistaken_lines unreachable.conf)" = 3
 { echo '[profile a]' && for i in {1..50}; do echo "bad$i = 1"; done; } >hopeless.conf
