@@ -105,6 +105,8 @@ void set_interface(const Facts& facts, Settings& settings) {
   } else {
     settings.propose("NCCL_SOCKET_IFNAME", list, reason);
   }
+  // The name may differ from node to node, what it stands for may not.
+  settings.expect_equal("socket interface: " + choice.kind);
   if (const std::string family = only_family(choice.chosen); !family.empty()) {
     settings.propose("NCCL_SOCKET_FAMILY", family,
                      fmt::format("no {} address of use on {}", family == "AF_INET" ? "IPv6" : "IPv4",

@@ -42,7 +42,10 @@ struct Plan {
   std::deque<Decision> decisions;  // in the order of the table; each variable once
   std::vector<Finding> findings;
   std::string profile;  // its name
-  std::string digest;   // for the trainer, see digest.h
+  // What is no variable and must be equal on every node all the same, as "socket interface: InfiniBand, 400
+  // Gb/s".
+  std::vector<std::string> equal;
+  std::string digest;  // for the trainer, see digest.h
   const Decision* find(std::string_view variable) const;
 };
 
