@@ -82,9 +82,8 @@ TEST_CASE("among RoCE ports of many rates the fastest are taken", "[plan][hca]")
 
 TEST_CASE("of adapters of one rate those beside the GPUs are taken", "[plan][hca]") {
   CHECK(choice_on("far-storage-same-rate") ==
-        "=mlx5_0:1,mlx5_1:1,mlx5_4:1,mlx5_5:1 | 200 Gb/s InfiniBand, beside the GPUs; not mlx5_2:1, mlx5_3:1 "
-        "(200 "
-        "Gb/s InfiniBand)");
+        "=mlx5_0:1,mlx5_1:1,mlx5_4:1,mlx5_5:1 | 400 Gb/s InfiniBand, beside the GPUs; not mlx5_2:1, mlx5_3:1 "
+        "(400 Gb/s InfiniBand)");
 }
 
 TEST_CASE("slower adapters beside the GPUs go before faster ones elsewhere", "[plan][hca]") {
@@ -256,7 +255,8 @@ TEST_CASE("where GID indices differ none is set, and both are named", "[plan][hc
 TEST_CASE("without an IPv4 GID no index is set", "[plan][hca]") {
   const Plan plan = gids_on("gids-v6-only");
   CHECK(value(plan, index) == "(not set)");
-  CHECK(findings(plan) == "advice: mlx5_0:1 has no RoCE v2 GID with an IPv4 address: no GID index was set\n");
+  CHECK(findings(plan) ==
+        "advice: bnxt_re0:1 has no RoCE v2 GID with an IPv4 address: no GID index was set\n");
 }
 
 TEST_CASE("the profile's own GID index is set, and told where a device has no such GID", "[plan][hca]") {
