@@ -19,6 +19,7 @@ int gpus_on_node(const Facts& facts) {
 }  // namespace
 
 void look_at_gpus(const Facts& facts, Settings& settings) {
+  if (!facts.machine.complete) return;
   const Step& step = facts.step;
   const int gpus = gpus_on_node(facts);
   if (gpus == 0) return;

@@ -86,8 +86,8 @@ void advise_on_none(const Facts& facts, Settings& settings, const InterfaceChoic
 
 void set_interface(const Facts& facts, Settings& settings) {
   if (!facts.machine.complete) {
-    settings.advise("reading this node's devices took too long: no interface and no HCA was chosen",
-                    "look at the node's load; values can be set with --nccl-set");
+    settings.warn_of_task("reading this node's devices took too long: no interface and no HCA was chosen",
+                          "look at the node's load; values can be set with --nccl-set");
     return;
   }
   const InterfaceChoice choice = choose_interface(facts.machine, facts.profile);

@@ -36,6 +36,8 @@ struct Finding {
   Severity severity = Severity::advice;
   std::string text;    // what is wrong, one line
   std::string remedy;  // the option, setting or command that mends it
+  // Other tasks of the node may not have it: every task tells its own.
+  bool of_this_task = false;
 };
 
 struct Plan {

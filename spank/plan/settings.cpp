@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace lockstep::spank {
 
@@ -42,16 +43,29 @@ void Settings::put_file(const NcclConf& file, Source source, std::string_view re
   }
 }
 
-Settings::Settings(const SettingSources& sources)
-    : profile_(origin_of(sources.profile)),
-      unset_(sources.options.unset.begin(), sources.options.unset.end()) {
+// Where NCCL would read the variable from a file of its own, it must be there and empty: NCCL passes over
+// that.
+Decision Settings::unset_decision(const std::string& variable, const SettingSources& sources) {
+  for (const NcclConf* file : {sources.user_file, sources.site_file}) {
+    const NcclConf::Entry* entry = file == nullptr ? nullptr : file->find(variable);
+    if (entry == nullptr || !variable.starts_with("NCCL_")) continue;
+    return {variable,
+            "",
+            Source::option,
+            "--nccl-unset",
+            fmt::format("empty, so that NCCL does not take it from {}", origin_of(*file, entry->line)),
+            false};
+  }
+  return {variable, std::nullopt, Source::option, "--nccl-unset", "asked for", false};
+}
+
+Settings::Settings(const SettingSources& sources) : profile_(origin_of(sources.profile)) {
+  std::set<std::string> unset(sources.options.unset.begin(), sources.options.unset.end());
   for (const auto& [variable, value] : sources.options.set) {
-    unset_.erase(variable);
+    unset.erase(variable);
     put({variable, value, Source::option, "--nccl-set", "asked for", false});
   }
-  for (const std::string& variable : unset_) {
-    put({variable, std::nullopt, Source::option, "--nccl-unset", "asked for", false});
-  }
+  for (const std::string& variable : unset) put(unset_decision(variable, sources));
   for (const auto& [variable, value] : sources.environment) {
     if (is_of_interest(variable, sources.profile)) {
       put({variable, value, Source::user, "environment", "set by the user", false});
@@ -118,11 +132,15 @@ void Settings::replace(Decision decision) {
 }
 
 void Settings::advise(std::string text, std::string remedy) {
-  plan_.findings.push_back({Finding::Severity::advice, std::move(text), std::move(remedy)});
+  plan_.findings.push_back({Finding::Severity::advice, std::move(text), std::move(remedy), false});
 }
 
 void Settings::warn(std::string text, std::string remedy) {
-  plan_.findings.push_back({Finding::Severity::problem, std::move(text), std::move(remedy)});
+  plan_.findings.push_back({Finding::Severity::problem, std::move(text), std::move(remedy), false});
+}
+
+void Settings::warn_of_task(std::string text, std::string remedy) {
+  plan_.findings.push_back({Finding::Severity::problem, std::move(text), std::move(remedy), true});
 }
 
 void Settings::expect_equal(std::string fact) {

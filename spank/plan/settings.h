@@ -2,9 +2,7 @@
 // profile > /etc/nccl.conf > rule).
 #pragma once
 
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,6 +56,8 @@ class Settings {
 
   void advise(std::string text, std::string remedy);
   void warn(std::string text, std::string remedy);
+  // A problem that the other tasks of the node need not have.
+  void warn_of_task(std::string text, std::string remedy);
 
   std::size_t findings() const { return plan_.findings.size(); }
   // Takes back all findings from this one on.
@@ -66,12 +66,12 @@ class Settings {
   Plan take() &&;
 
  private:
+  static Decision unset_decision(const std::string& variable, const SettingSources& sources);
   bool put(Decision decision);
   void put_file(const NcclConf& file, Source source, std::string_view reason);
   void replace(Decision decision);
   Plan plan_;
   std::string profile_;  // as the origin of a decision
-  std::set<std::string, std::less<>> unset_;
 };
 
 }  // namespace lockstep::spank

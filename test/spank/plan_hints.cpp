@@ -63,6 +63,20 @@ TEST_CASE("a propagated limit on locked memory is lifted to slurmd's own", "[pla
   CHECK(node.plan_of(set_limits).decisions.empty());
 }
 
+TEST_CASE("a limit that --propagate carries is the user's word", "[plan]") {
+  Node node;
+  node.step.memlock = 64 << 10;
+  node.step.memlock_asked_for = true;
+  node.machine.memlock_bytes = no_limit;
+  CHECK(node.plan_of(set_limits).decisions.empty());
+  CHECK(node.plan_of(set_limits).findings.empty());
+  node.machine.hcas.emplace_back();
+  CHECK(node.plan_of(set_limits).decisions.empty());
+  CHECK(findings(node.plan_of(set_limits)) ==
+        "--propagate carries a limit on locked memory of 64.0 KiB: RDMA registers more|leave MEMLOCK out of "
+        "--propagate, or raise `ulimit -l` first\n");
+}
+
 TEST_CASE("slurmd's own low limit is a problem only where RDMA needs it", "[plan]") {
   Node node;
   node.machine.memlock_bytes = 8 << 20;

@@ -74,6 +74,7 @@ TEST_CASE("a variable that was taken out by option stays out", "[plan]") {
   Say say;
   say.options.set.clear();
   say.options.unset = {variable};
+  say.with_user_file = say.with_site_file = false;
   Settings settings = say.settings();
   CHECK_FALSE(settings.propose(variable, "rule", "because"));
   CHECK(settings.find(variable) == nullptr);
@@ -124,6 +125,18 @@ TEST_CASE("what NCCL's files say to other libraries keeps nothing from them", "[
   say.user_file.entries = {{"GLOO_SOCKET_IFNAME", "eth0", 1}};
   CHECK(say.settings().find("GLOO_SOCKET_IFNAME") == nullptr);
   CHECK(say.settings().propose("GLOO_SOCKET_IFNAME", "ib0", "because"));
+}
+
+TEST_CASE("a variable of NCCL's files is taken out by an empty one", "[plan]") {
+  Say say;
+  say.options.set.clear();
+  say.options.unset = {variable, "NCCL_OTHER"};
+  const Plan plan = say.settings().take();
+  REQUIRE(plan.find(variable) != nullptr);
+  CHECK(plan.find(variable)->value == "");
+  CHECK(plan.find(variable)->reason == "empty, so that NCCL does not take it from /h/.nccl.conf:3");
+  REQUIRE(plan.find("NCCL_OTHER") != nullptr);
+  CHECK_FALSE(plan.find("NCCL_OTHER")->value);
 }
 
 TEST_CASE("a variable that is left unset is told with the reason, and nobody's own value is lost", "[plan]") {
