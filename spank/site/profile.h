@@ -1,5 +1,4 @@
-// The site's configuration file: profiles of node types in INI form (docs/nccl-profiles.md describes the
-// keys).
+// The site's configuration file: profiles of node types in INI form (docs/nccl-profiles.md has the keys).
 #pragma once
 
 #include <cstdint>
