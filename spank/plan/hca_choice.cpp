@@ -179,7 +179,10 @@ HcaChoice choose_hcas(const Machine& machine, const Profile& profile) {
   HcaChoice choice;
   const std::vector<Candidate> candidates = candidates_of(machine, profile);
   Pool pool = pool_of(candidates);
-  if (pool.empty()) return choice;
+  if (pool.empty()) {
+    choice.reason = "none is for NCCL's own use: " + describe(rest_of(candidates, {}));
+    return choice;
+  }
   const auto capable = rates_of_siblings(pool);
   const std::string& layer = pool.front()->ref.port->link_layer;
   const bool covered =

@@ -23,7 +23,7 @@ struct AilingPort {
 
 struct HcaChoice {
   std::vector<PortRef> chosen;  // in the node's order
-  std::string reason;           // "400 Gb/s InfiniBand, beside the GPUs; not mlx5_4 (100 Gb/s Ethernet)"
+  std::string reason;  // "400 Gb/s InfiniBand, beside the GPUs; not mlx5_4 (100 Gb/s Ethernet)"; why none
   std::vector<AilingPort> down;
   std::vector<AilingPort> slow;  // active; some are chosen nevertheless, so that all nodes have the same list
 };
