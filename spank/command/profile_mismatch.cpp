@@ -27,6 +27,7 @@ std::string mismatch_of(const Profile& profile, const std::string& node, const M
     return fmt::format("the product {} is not {}", in_quotes(machine.product),
                        fmt::join(profile.products, " or "));
   }
+  if (!machine.complete) return "sysfs could not be read in time";
   return fmt::format("no PCI device is {}", fmt::join(profile.pci, " or "));
 }
 
