@@ -33,7 +33,7 @@ void look_at_conf_file(const Facts& facts, Settings& settings) {
   if (chosen == nullptr || chosen->in_files || chosen->value->empty()) return;
   if (facts.user_file == nullptr) {
     settings.advise(
-        fmt::format("NCCL_CONF_FILE ({}) names {}, which is not there: NCCL goes on without a word",
+        fmt::format("NCCL_CONF_FILE ({}) names {}, which cannot be read: NCCL goes on without a word",
                     chosen->origin, in_quotes(*chosen->value)),
         "correct the path, or " + undo(*chosen));
   }
@@ -56,13 +56,13 @@ void look_at_obstacle(const NcclConf* file, const std::string& remedy, Settings&
                       remedy);
       return;
     case Obstacle::stream:
-      settings.warn(fmt::format("{} {}: NCCL would read from it, and may wait without end", name,
-                                file->problem),
-                    remedy);
+      settings.warn(
+          fmt::format("{} {}: NCCL would read from it, and may wait without end", name, file->problem),
+          remedy);
       return;
     case Obstacle::too_large:
-      settings.advise(fmt::format("{} is larger than 1 MiB: not looked at by the plugin; NCCL reads it", name),
-                      remedy);
+      settings.advise(
+          fmt::format("{} is larger than 1 MiB: not looked at by the plugin; NCCL reads it", name), remedy);
       return;
   }
 }

@@ -26,8 +26,8 @@ struct BoundedFile {
   mode_t mode = 0;  // permissions
 };
 
-// Plain files of at most `limit` bytes, and /dev/null as an empty one. Owner and mode are those of the file that was read, whatever the path
-// has come to mean since. Throws nothing but bad_alloc.
+// Plain files of at most `limit` bytes, and /dev/null as an empty one. Owner and mode are those of the file
+// that was read, whatever the path has come to mean since. Throws nothing but bad_alloc.
 BoundedFile read_bounded(const std::filesystem::path& path, std::size_t limit);
 
 }  // namespace lockstep::spank

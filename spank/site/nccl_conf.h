@@ -23,7 +23,7 @@ struct NcclConf {
   int carriage_return_line = 0;
   // Why the plugin has not read the file, and the same in words, "is a folder"; then there are no entries.
   Obstacle obstacle = Obstacle::none;
-  std::string problem;
+  std::string problem = {};
   const Entry* find(std::string_view variable) const;
 };
 

@@ -12,6 +12,9 @@ runs_and_tells_of() { # runs_and_tells_of TEXT
   is_not "$code" 0 "exit code in strict"
   is "$out" "" "output in strict"
   has "$err" 'nccl: problem on n1: nothing was set up'
+  # Of nothing there is no table.
+  ok_step --ntasks=1 --nccl=show true
+  has_lines "$err" 1 '^nccl: '
   ok_step --ntasks=1 --nccl=off true
   is "$err" "" "standard error with --nccl=off"
 }
@@ -118,11 +121,11 @@ case_an_unknown_argument_on_a_node_costs_neither_job_nor_node() {
 # A job that comes by REST is checked by nobody before it starts.
 case_wrong_variables_that_nobody_has_checked_are_told_of_on_the_node() {
   with_plugin
-  LOCKSTEP_NCCL=loud LOCKSTEP_NCCL_SET=MASTER_PORT=7 from_login_node '' srun --nodes=2 --ntasks=2 env
+  LOCKSTEP_NCCL_TORCH=loud LOCKSTEP_NCCL_SET=MASTER_PORT=7 from_login_node '' srun --nodes=2 --ntasks=2 env
   is "$code" 0 "exit code"
   has_lines "$out" 2 '^MASTER_PORT=7$'
-  has_lines "$err" 1 '^nccl: problem on n1: LOCKSTEP_NCCL=loud: want one of'
-  has_lines "$err" 1 '^nccl: problem on n2: LOCKSTEP_NCCL=loud: want one of'
+  has_lines "$err" 1 '^nccl: problem on n1: LOCKSTEP_NCCL_TORCH=loud: want one of'
+  has_lines "$err" 1 '^nccl: problem on n2: LOCKSTEP_NCCL_TORCH=loud: want one of'
   LOCKSTEP_NCCL=strict LOCKSTEP_NCCL_SET=a from_login_node '' srun --ntasks=1 echo ran
   is_not "$code" 0 "exit code in strict"
   is "$out" "" "output in strict"
