@@ -21,7 +21,7 @@
 namespace lockstep::spank {
 
 inline constexpr const char* node_facts_file = "lockstep-node";
-inline constexpr std::size_t node_facts_limit = 256 * 1024;  // bytes of the file that are read
+inline constexpr std::size_t node_facts_limit = std::size_t{256} << 10;  // bytes of the file that are read
 
 struct NodeFacts {
   std::string node;                                        // empty: not known

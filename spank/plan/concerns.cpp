@@ -4,10 +4,18 @@
 
 namespace lockstep::spank {
 
-std::span<const Concern> all_concerns() {
-  static constexpr std::array concerns = {set_rendezvous, set_torch,    set_hcas,
-                                          set_interface,  set_topology, set_limits,
-                                          set_debug_file, look_at_gpus, look_at_files};
+std::span<const ListedConcern> all_concerns() {
+  static constexpr std::array<ListedConcern, 9> concerns = {{
+      {set_rendezvous, false},
+      {set_torch, false},
+      {set_hcas, true},
+      {set_interface, true},
+      {set_topology, true},
+      {set_limits, true},
+      {set_debug_file, false},
+      {look_at_gpus, true},
+      {look_at_files, false},
+  }};
   return concerns;
 }
 

@@ -7,7 +7,13 @@
 
 namespace lockstep::spank {
 
+struct ListedConcern {
+  Concern decide;
+  // What it finds wrong with the node matters to programs on GPUs alone: other steps shall not hear of it.
+  bool tells_gpu_steps_only;
+};
+
 // In the order in which they must run: a later one may look at what an earlier one has decided.
-std::span<const Concern> all_concerns();
+std::span<const ListedConcern> all_concerns();
 
 }  // namespace lockstep::spank

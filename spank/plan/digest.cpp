@@ -22,27 +22,29 @@ bool may_differ(std::string_view variable) {
 
 // Independent of the order in which the decisions were made.
 template <typename Wanted>
-std::uint64_t hash_of(const Plan& plan, Wanted&& wanted) {
+std::string text_of(const Plan& plan, Wanted&& wanted) {
   std::map<std::string_view, std::string_view> values;
   for (const Decision& decision : plan.decisions) {
     if (decision.value && wanted(decision.variable)) values[decision.variable] = *decision.value;
   }
   std::string text;
   for (const auto& [variable, value] : values) text += fmt::format("{}={}\n", variable, value);
-  return hash64(text);
+  return text;
 }
 
 }  // namespace
 
 std::string digest_of(const Plan& plan, std::uint64_t config_hash, const std::string& driver) {
-  const std::uint64_t rendezvous =
-      hash_of(plan, [](std::string_view variable) { return variable.starts_with("MASTER_"); });
-  const std::uint64_t nccl = hash_of(
+  const std::string rendezvous =
+      text_of(plan, [](std::string_view variable) { return variable.starts_with("MASTER_"); });
+  std::string nccl = text_of(
       plan, [](std::string_view variable) { return variable.starts_with("NCCL_") && !may_differ(variable); });
+  for (const std::string& fact : plan.equal) nccl += fact + '\n';
   const auto shorten = [](std::uint64_t hash) { return static_cast<std::uint32_t>(hash ^ (hash >> 32)); };
   return fmt::format("v1 plugin={:08x} config={:08x} rendezvous={:08x} nccl={:08x} driver={:08x}",
                      shorten(hash64(std::string_view(plugin_version_text))), shorten(config_hash),
-                     shorten(rendezvous), shorten(nccl), shorten(hash64(driver)));
+                     shorten(hash64(std::string_view(rendezvous))), shorten(hash64(std::string_view(nccl))),
+                     shorten(hash64(driver)));
 }
 
 }  // namespace lockstep::spank

@@ -120,7 +120,11 @@ void use_listed(const Facts& facts, Settings& settings) {
 }  // namespace
 
 void set_hcas(const Facts& facts, Settings& settings) {
-  if (facts.profile.hca_rule == Profile::HcaRule::none || infiniband_is_off(settings)) return;
+  if (facts.profile.hca_rule == Profile::HcaRule::none) {
+    if (!facts.machine.hcas.empty()) settings.leave_unset("NCCL_IB_HCA", "the profile says hca = none");
+    return;
+  }
+  if (infiniband_is_off(settings)) return;
   if (facts.profile.hca_rule == Profile::HcaRule::listed) return use_listed(facts, settings);
   // What is not complete may differ from node to node; set_interface tells.
   if (facts.machine.hcas.empty() || !facts.machine.complete) return;
@@ -129,7 +133,10 @@ void set_hcas(const Facts& facts, Settings& settings) {
     // A copy: what follows adds to the list that holds the setting.
     return check_setting(facts, settings, Decision(*setting), choice);
   }
-  if (choice.chosen.empty()) return tell_of_none(facts, settings);
+  if (choice.chosen.empty()) {
+    settings.leave_unset("NCCL_IB_HCA", choice.reason);
+    return tell_of_none(facts, settings);
+  }
   if (settings.propose("NCCL_IB_HCA", "=" + join(choice.chosen), choice.reason)) {
     propose_for_ucx(settings, choice.chosen);
   }

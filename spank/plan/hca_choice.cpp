@@ -103,16 +103,20 @@ Pool pool_of(const std::vector<Candidate>& candidates) {
   return {};
 }
 
-// Each GPU has a device of this link layer beside it. One whose port is down counts: the others are no more
-// for compute than they were when it was up.
+// A GPU with nothing beside it is as far from all that is on its NUMA node.
+bool serves(const PciDevice& device, const PciDevice& gpu) {
+  return shares_bridge(device, gpu) || (gpu.numa >= 0 && device.numa == gpu.numa);
+}
+
+// Each GPU has a device of this link layer beside it, or on its NUMA node one beside another GPU. One whose
+// port is down counts: the others are no more for compute than they were when it was up.
 bool covers_gpus(const std::vector<Candidate>& candidates, const std::string& layer, const Machine& machine) {
   const auto gpus = machine.gpus();
   return !gpus.empty() && std::all_of(gpus.begin(), gpus.end(), [&](const PciDevice* gpu) {
     return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
       const bool fit = candidate.why_out.empty() || !candidate.ref.port->active;
-      const PciDevice* device = machine.device(candidate.ref.hca->pci);
-      return fit && candidate.ref.port->link_layer == layer && device != nullptr &&
-             shares_bridge(*device, *gpu);
+      return fit && candidate.beside_gpu && candidate.ref.port->link_layer == layer &&
+             serves(*machine.device(candidate.ref.hca->pci), *gpu);
     });
   });
 }
@@ -175,7 +179,10 @@ HcaChoice choose_hcas(const Machine& machine, const Profile& profile) {
   HcaChoice choice;
   const std::vector<Candidate> candidates = candidates_of(machine, profile);
   Pool pool = pool_of(candidates);
-  if (pool.empty()) return choice;
+  if (pool.empty()) {
+    choice.reason = "none is for NCCL's own use: " + describe(rest_of(candidates, {}));
+    return choice;
+  }
   const auto capable = rates_of_siblings(pool);
   const std::string& layer = pool.front()->ref.port->link_layer;
   const bool covered =

@@ -23,20 +23,18 @@ struct AilingPort {
 
 struct HcaChoice {
   std::vector<PortRef> chosen;  // in the node's order
-  std::string reason;           // "400 Gb/s InfiniBand, beside the GPUs; not mlx5_4 (100 Gb/s Ethernet)"
+  std::string reason;  // "400 Gb/s InfiniBand, beside the GPUs; not mlx5_4 (100 Gb/s Ethernet)"; why none
   std::vector<AilingPort> down;
   std::vector<AilingPort> slow;  // active; some are chosen nevertheless, so that all nodes have the same list
 };
 
 // The ports that the rule takes:
 //  1. Active ports of real devices, not EFA (NCCL reaches that through libfabric), of at least the profile's
-//  rate.
-//     InfiniBand if any port of it is left, else Ethernet (RoCE) whose network device is up.
-//  2. Where each GPU shares a PCI bridge with a device of that kind, active or not, only such devices; of
-//  these the
-//     fastest.
-//  3. Else, as in virtual machines that hide the bridges, the fastest, and all that share a bridge with a
-//  GPU.
+//     rate. InfiniBand if any port of it is left, else Ethernet (RoCE) whose network device is up.
+//  2. Where each GPU shares a PCI bridge with a device of that kind, active or not, or has on its NUMA node
+//     one that shares a bridge with another GPU: only devices that share one, and of these the fastest.
+//  3. Else, as in virtual machines that hide the bridges: the fastest, and all that share a bridge with
+//     a GPU.
 // A port that is slower than its siblings (same model, same function and port number, both beside GPUs or
 // both not) counts as being as fast as they are under 2.
 HcaChoice choose_hcas(const Machine& machine, const Profile& profile);

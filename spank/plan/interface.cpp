@@ -86,8 +86,8 @@ void advise_on_none(const Facts& facts, Settings& settings, const InterfaceChoic
 
 void set_interface(const Facts& facts, Settings& settings) {
   if (!facts.machine.complete) {
-    settings.advise("reading this node's devices took too long: no interface and no HCA was chosen",
-                    "look at the node's load; values can be set with --nccl-set");
+    settings.warn_of_task("reading this node's devices took too long: no interface and no HCA was chosen",
+                          "look at the node's load; values can be set with --nccl-set");
     return;
   }
   const InterfaceChoice choice = choose_interface(facts.machine, facts.profile);
@@ -105,6 +105,8 @@ void set_interface(const Facts& facts, Settings& settings) {
   } else {
     settings.propose("NCCL_SOCKET_IFNAME", list, reason);
   }
+  // The name may differ from node to node, what it stands for may not.
+  settings.expect_equal("socket interface: " + choice.kind);
   if (const std::string family = only_family(choice.chosen); !family.empty()) {
     settings.propose("NCCL_SOCKET_FAMILY", family,
                      fmt::format("no {} address of use on {}", family == "AF_INET" ? "IPv6" : "IPv4",

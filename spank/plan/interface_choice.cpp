@@ -107,6 +107,11 @@ std::string with_speed(const std::string& text, const Interface& interface) {
   return fmt::format("{}, {:g} Gb/s", text, static_cast<double>(interface.speed_mbps) / 1000);
 }
 
+std::string kind_of(const Candidate& best) {
+  if (best.fabric == Fabric::infiniband) return with_speed("InfiniBand", *best.interface);
+  return with_speed(best.fabric == Fabric::slingshot ? "Slingshot" : "other", *best.interface);
+}
+
 std::string why_chosen(const Candidate& best, std::size_t candidates, const Profile& profile) {
   const Interface& interface = *best.interface;
   if (best.place < profile.interfaces.size()) {
@@ -166,6 +171,7 @@ InterfaceChoice choose_interface(const Machine& machine, const Profile& profile)
   choice.passed_over.insert(choice.passed_over.end(), out.begin(), out.end());
   if (candidates.empty()) return choice;
   choice.by_profile = candidates.front().place < profile.interfaces.size();
+  choice.kind = kind_of(candidates.front());
   choice.reason = why_chosen(candidates.front(), candidates.size(), profile);
   return choice;
 }

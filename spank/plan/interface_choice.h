@@ -15,8 +15,9 @@ namespace lockstep::spank {
 struct InterfaceChoice {
   std::vector<const Interface*> chosen;  // the best first; several only where NCCL spreads over all (hsn*)
   bool by_profile = false;               // the profile names it
-  std::string reason;                    // "InfiniBand, 400 Gb/s"; empty where nothing was chosen
-  std::vector<PassedOver> passed_over;   // all others but loopback: those that would do first, best first
+  std::string kind;    // of the best: "InfiniBand, 400 Gb/s", "1 Gb/s"; the same on equal nodes
+  std::string reason;  // "InfiniBand, 400 Gb/s"; empty where nothing was chosen
+  std::vector<PassedOver> passed_over;  // all others but loopback: those that would do first, best first
 };
 
 // The order: the profile's globs, InfiniBand, Slingshot (hsn*), speed, physical before virtual, name.

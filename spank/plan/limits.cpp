@@ -23,7 +23,13 @@ std::string words(std::uint64_t limit) {
 // The submit shell's limit travels with the job; without the variable the task keeps slurmd's own.
 void lift_memlock(const Facts& facts, Settings& settings) {
   const std::uint64_t own = facts.machine.memlock_bytes;
-  if (facts.step.memlock && own > 0 && *facts.step.memlock < own) {
+  if (facts.step.memlock_asked_for) {
+    if (!facts.machine.hcas.empty() && facts.step.memlock && *facts.step.memlock < enough_memlock) {
+      settings.advise(fmt::format("--propagate carries a limit on locked memory of {}: RDMA registers more",
+                                  words(*facts.step.memlock)),
+                      "leave MEMLOCK out of --propagate, or raise `ulimit -l` first");
+    }
+  } else if (facts.step.memlock && own > 0 && *facts.step.memlock < own) {
     settings.remove(
         "SLURM_RLIMIT_MEMLOCK",
         fmt::format("the limit on locked memory that came with the job ({}) is below slurmd's ({})",
@@ -38,6 +44,7 @@ void lift_memlock(const Facts& facts, Settings& settings) {
 }  // namespace
 
 void set_limits(const Facts& facts, Settings& settings) {
+  if (!facts.machine.complete) return;
   lift_memlock(facts, settings);
   const std::size_t gpus = facts.machine.gpus().size();
   const std::uint64_t wanted = shm_per_gpu * gpus;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "plan/applied.h"
 #include "plan/concerns.h"
 #include "plan/digest.h"
@@ -19,18 +20,44 @@ Environment without_applied(const Environment& environment) {
   return rest;
 }
 
+// A step for which Slurm has reserved nothing (--resv-ports=0) inherits the list of the step that it was
+// started in, whose ports are in use.
+Step without_inherited_ports(Step step, const Environment& environment) {
+  const std::vector<std::string> applied = applied_variables(environment);
+  if (std::find(applied.begin(), applied.end(), "MASTER_PORT") == applied.end()) return step;
+  const auto port = parse_int(find(environment, "MASTER_PORT").value_or(""));
+  if (port &&
+      std::find(step.reserved_ports.begin(), step.reserved_ports.end(), *port) != step.reserved_ports.end()) {
+    step.reserved_ports.clear();
+  }
+  return step;
+}
+
+bool holds_gpus(const Step& step) {
+  return step.visible_gpus ? *step.visible_gpus > 0 : step.gpus_on_node.value_or(0) > 0;
+}
+
 }  // namespace
 
 Plan make_plan(const PlanInputs& inputs) {
   const Environment environment = without_applied(inputs.environment);
   const Profile profile = choose_profile(inputs.site, inputs.step.node, inputs.machine);
   Settings settings({inputs.options, environment, inputs.user_file, profile, inputs.site_file});
-  const Facts facts{
-      inputs.step,      inputs.machine,
-      profile,          inputs.user_file,
-      inputs.site_file, inputs.options.torch.value_or(profile.torch.value_or(TorchMode::automatic)),
-      inputs.home,      inputs.temporary};
-  for (const Concern concern : all_concerns()) concern(facts, settings);
+  const Step step = without_inherited_ports(inputs.step, inputs.environment);
+  const Facts facts{step,
+                    inputs.machine,
+                    profile,
+                    inputs.user_file,
+                    inputs.site_file,
+                    inputs.options.torch.value_or(profile.torch.value_or(TorchMode::automatic)),
+                    inputs.home,
+                    inputs.temporary};
+  const bool tell_all = inputs.tell_all || holds_gpus(step);
+  for (const ListedConcern& concern : all_concerns()) {
+    const std::size_t before = settings.findings();
+    concern.decide(facts, settings);
+    if (concern.tells_gpu_steps_only && !tell_all) settings.forget_findings(before);
+  }
   Plan plan = std::move(settings).take();
   plan.profile = profile.name;
   plan.digest = digest_of(plan, inputs.site.hash, inputs.machine.driver);

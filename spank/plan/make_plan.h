@@ -19,6 +19,8 @@ struct PlanInputs {
   const NcclConf* site_file = nullptr;
   std::string home;
   std::string temporary;  // as Facts::temporary
+  // Also what matters to programs on GPUs alone, to a step that holds none.
+  bool tell_all = true;
 };
 
 Plan make_plan(const PlanInputs& inputs);

@@ -36,13 +36,18 @@ struct Finding {
   Severity severity = Severity::advice;
   std::string text;    // what is wrong, one line
   std::string remedy;  // the option, setting or command that mends it
+  // Other tasks of the node may not have it: every task tells its own.
+  bool of_this_task = false;
 };
 
 struct Plan {
   std::deque<Decision> decisions;  // in the order of the table; each variable once
   std::vector<Finding> findings;
   std::string profile;  // its name
-  std::string digest;   // for the trainer, see digest.h
+  // What is no variable and must be equal on every node all the same, as "socket interface: InfiniBand, 400
+  // Gb/s".
+  std::vector<std::string> equal;
+  std::string digest;  // for the trainer, see digest.h
   const Decision* find(std::string_view variable) const;
 };
 

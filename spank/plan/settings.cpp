@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace lockstep::spank {
 
@@ -34,35 +35,50 @@ std::string origin_of(const NcclConf& file, int line) {
 
 }  // namespace
 
-Settings::Settings(const SettingSources& sources)
-    : profile_(origin_of(sources.profile)),
-      unset_(sources.options.unset.begin(), sources.options.unset.end()) {
+// NCCL alone reads these files: what they say to other libraries reaches nobody.
+void Settings::put_file(const NcclConf& file, Source source, std::string_view reason) {
+  for (const NcclConf::Entry& entry : file.entries) {
+    if (!entry.variable.starts_with("NCCL_")) continue;
+    put({entry.variable, entry.value, source, origin_of(file, entry.line), std::string(reason), true});
+  }
+}
+
+// Where NCCL would read the variable from a file of its own, it must be there and empty: NCCL passes over
+// that.
+Decision Settings::unset_decision(const std::string& variable, const SettingSources& sources) {
+  for (const NcclConf* file : {sources.user_file, sources.site_file}) {
+    const NcclConf::Entry* entry = file == nullptr ? nullptr : file->find(variable);
+    if (entry == nullptr || !variable.starts_with("NCCL_")) continue;
+    return {variable,
+            "",
+            Source::option,
+            "--nccl-unset",
+            fmt::format("empty, so that NCCL does not take it from {}", origin_of(*file, entry->line)),
+            false};
+  }
+  return {variable, std::nullopt, Source::option, "--nccl-unset", "asked for", false};
+}
+
+Settings::Settings(const SettingSources& sources) : profile_(origin_of(sources.profile)) {
+  std::set<std::string> unset(sources.options.unset.begin(), sources.options.unset.end());
   for (const auto& [variable, value] : sources.options.set) {
-    unset_.erase(variable);
+    unset.erase(variable);
     put({variable, value, Source::option, "--nccl-set", "asked for", false});
   }
-  for (const std::string& variable : unset_) {
-    put({variable, std::nullopt, Source::option, "--nccl-unset", "asked for", false});
-  }
+  for (const std::string& variable : unset) put(unset_decision(variable, sources));
   for (const auto& [variable, value] : sources.environment) {
     if (is_of_interest(variable, sources.profile)) {
       put({variable, value, Source::user, "environment", "set by the user", false});
     }
   }
   if (sources.user_file != nullptr) {
-    for (const NcclConf::Entry& entry : sources.user_file->entries) {
-      put({entry.variable, entry.value, Source::user_file, origin_of(*sources.user_file, entry.line),
-           "NCCL reads the user's file", true});
-    }
+    put_file(*sources.user_file, Source::user_file, "NCCL reads the user's file");
   }
   for (const Constant& constant : sources.profile.constants) {
     put({constant.variable, constant.value, Source::profile, profile_, "constant of the profile", false});
   }
   if (sources.site_file != nullptr) {
-    for (const NcclConf::Entry& entry : sources.site_file->entries) {
-      put({entry.variable, entry.value, Source::site_file, origin_of(*sources.site_file, entry.line),
-           "NCCL reads the node's file", true});
-    }
+    put_file(*sources.site_file, Source::site_file, "NCCL reads the node's file");
   }
 }
 
@@ -94,6 +110,10 @@ bool Settings::propose_for_profile(const std::string& variable, const std::strin
   return true;
 }
 
+void Settings::leave_unset(const std::string& variable, const std::string& reason) {
+  put({variable, std::nullopt, Source::rule, "rule", reason, false});
+}
+
 void Settings::remove(const std::string& variable, const std::string& reason) {
   const Decision* decision = plan_.find(variable);
   if (decision != nullptr && decision->source == Source::option) return;
@@ -112,11 +132,25 @@ void Settings::replace(Decision decision) {
 }
 
 void Settings::advise(std::string text, std::string remedy) {
-  plan_.findings.push_back({Finding::Severity::advice, std::move(text), std::move(remedy)});
+  plan_.findings.push_back({Finding::Severity::advice, std::move(text), std::move(remedy), false});
 }
 
 void Settings::warn(std::string text, std::string remedy) {
-  plan_.findings.push_back({Finding::Severity::problem, std::move(text), std::move(remedy)});
+  plan_.findings.push_back({Finding::Severity::problem, std::move(text), std::move(remedy), false});
+}
+
+void Settings::warn_of_task(std::string text, std::string remedy) {
+  plan_.findings.push_back({Finding::Severity::problem, std::move(text), std::move(remedy), true});
+}
+
+void Settings::expect_equal(std::string fact) {
+  plan_.equal.push_back(std::move(fact));
+}
+
+void Settings::forget_findings(std::size_t from) {
+  if (from < plan_.findings.size()) {
+    plan_.findings.erase(plan_.findings.begin() + static_cast<std::ptrdiff_t>(from), plan_.findings.end());
+  }
 }
 
 Plan Settings::take() && {

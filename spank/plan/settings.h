@@ -2,9 +2,7 @@
 // profile > /etc/nccl.conf > rule).
 #pragma once
 
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,20 +46,32 @@ class Settings {
   bool may_set(std::string_view variable) const;
   // The same with the profile's say, for what it orders by other keys than constants ("topology", "address").
   bool propose_for_profile(const std::string& variable, const std::string& value, const std::string& reason);
+  // Says in the table why the plugin does not set a variable that somebody will look for.
+  void leave_unset(const std::string& variable, const std::string& reason);
   // Takes the variable out of the task's environment, unless an option has set it.
   void remove(const std::string& variable, const std::string& reason);
 
+  // Into the digest: what is no variable and must be equal on every node all the same.
+  void expect_equal(std::string fact);
+
   void advise(std::string text, std::string remedy);
   void warn(std::string text, std::string remedy);
+  // A problem that the other tasks of the node need not have.
+  void warn_of_task(std::string text, std::string remedy);
+
+  std::size_t findings() const { return plan_.findings.size(); }
+  // Takes back all findings from this one on.
+  void forget_findings(std::size_t from);
 
   Plan take() &&;
 
  private:
+  static Decision unset_decision(const std::string& variable, const SettingSources& sources);
   bool put(Decision decision);
+  void put_file(const NcclConf& file, Source source, std::string_view reason);
   void replace(Decision decision);
   Plan plan_;
   std::string profile_;  // as the origin of a decision
-  std::set<std::string, std::less<>> unset_;
 };
 
 }  // namespace lockstep::spank

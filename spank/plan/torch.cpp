@@ -56,9 +56,10 @@ void set_for_torchrun(const Step& step, Settings& settings) {
   if (is_one_task_per_node(step)) {
     set_torchrun_options(step, settings);
   } else {
+    if (step.rank != 0) return;
     settings.advise(fmt::format("torchrun is started {} times on {} node{}: each start is a group of its own",
                                 step.ranks, step.nodes, step.nodes == 1 ? "" : "s"),
-                    "start one task per node (--ntasks-per-node=1) and give torchrun --nproc-per-node");
+                    "start one task per node (--ntasks-per-node=1) and give torchrun --nproc_per_node");
   }
 }
 
@@ -72,7 +73,11 @@ void set_torch(const Facts& facts, Settings& settings) {
     set_for_torchrun(step, settings);
     return;
   }
-  if (facts.torch == TorchMode::automatic && (step.ranks == 1 || launcher == Launcher::other)) return;
+  if (facts.torch == TorchMode::automatic && launcher == Launcher::other) return;
+  if (facts.torch == TorchMode::automatic && step.ranks == 1) {
+    settings.leave_unset("RANK", "one task only: --nccl-torch=on sets PyTorch's ranks all the same");
+    return;
+  }
   set_ranks(step, settings);
   // What a shell will start is not known, and torchrun pays no heed to RANK.
   if (launcher == Launcher::shell && step.nodes > 1 && is_one_task_per_node(step)) {

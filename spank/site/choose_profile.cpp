@@ -32,12 +32,22 @@ bool matches(const Profile& profile, const std::string& node, const Machine& mac
          (profile.pci.empty() || has_device(machine, profile.pci));
 }
 
+// A device or a product that has not been read yet could make it match.
+bool cannot_tell(const Profile& profile, const std::string& node, const Machine& machine) {
+  return !machine.complete && !(profile.pci.empty() && profile.products.empty()) &&
+         (profile.nodes.empty() || any_matches(profile.nodes, node));
+}
+
 }  // namespace
 
 Profile choose_profile(const SiteConfig& config, const std::string& node, const Machine& machine) {
-  const auto found = std::find_if(config.profiles.begin(), config.profiles.end(),
-                                  [&](const Profile& profile) { return matches(profile, node, machine); });
-  return found == config.profiles.end() ? Profile{} : *found;
+  const auto found =
+      std::find_if(config.profiles.begin(), config.profiles.end(), [&](const Profile& profile) {
+        return matches(profile, node, machine) || cannot_tell(profile, node, machine);
+      });
+  // A guess could set what another profile would not.
+  if (found == config.profiles.end() || !matches(*found, node, machine)) return Profile{};
+  return *found;
 }
 
 }  // namespace lockstep::spank

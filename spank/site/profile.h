@@ -1,4 +1,4 @@
-// The site's configuration file: profiles of node types in INI form (docs/nccl-profiles.md describes the keys).
+// The site's configuration file: profiles of node types in INI form (docs/nccl-profiles.md has the keys).
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,8 @@ SiteConfig parse_site_config(std::string_view text, const std::string& file);
 // `owner`, or writable by group or others.
 SiteConfig read_site_config(const std::filesystem::path& path, unsigned owner = 0);
 
-// The first profile that matches; a built-in one, which sets no constants, where none does.
+// The first profile that matches; a built-in one, which sets no constants, where none does, and where the
+// machine is not complete and a profile could match for all that is known.
 Profile choose_profile(const SiteConfig& config, const std::string& node, const Machine& machine);
 
 }  // namespace lockstep::spank

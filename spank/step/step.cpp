@@ -103,7 +103,10 @@ Step read_step(const Environment& environment, std::vector<std::string> command)
   step.gpus_on_node = number(environment, {"SLURM_GPUS_ON_NODE"}, 0);
   if (const auto devices = find(environment, "CUDA_VISIBLE_DEVICES"))
     step.visible_gpus = count_devices(*devices);
-  if (const auto limit = find(environment, "SLURM_RLIMIT_MEMLOCK")) step.memlock = parse_limit(*limit);
+  if (const auto limit = find(environment, "SLURM_RLIMIT_MEMLOCK")) {
+    step.memlock = parse_limit(*limit);
+    step.memlock_asked_for = limit->starts_with('U');
+  }
   step.command = std::move(command);
   return step;
 }

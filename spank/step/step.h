@@ -36,6 +36,7 @@ struct Step {
   std::optional<int> gpus_on_node;       // SLURM_GPUS_ON_NODE: what the job holds here
   std::optional<int> visible_gpus;       // entries of CUDA_VISIBLE_DEVICES
   std::optional<std::uint64_t> memlock;  // SLURM_RLIMIT_MEMLOCK in bytes, UINT64_MAX for no limit
+  bool memlock_asked_for = false;        // by --propagate, and not just carried along
   std::vector<std::string> command;      // program and arguments
 };
 

@@ -19,6 +19,7 @@ std::string choice_on(const std::string& fixture) {
   CHECK(findings(plan).empty());
   CHECK(value(plan, index) == "(not set)");
   if (plan.decisions.empty()) return "nothing";
+  if (value(plan, list) == "(not set)") return "not set: " + reason(plan, list);
   CHECK("=" + value(plan, "UCX_NET_DEVICES") == value(plan, list));
   return value(plan, list) + " | " + reason(plan, list);
 }
@@ -61,7 +62,8 @@ TEST_CASE("in a virtual machine the rate alone decides", "[plan][hca]") {
 }
 
 TEST_CASE("EFA devices and nodes without HCAs get nothing", "[plan][hca]") {
-  CHECK(choice_on("efa") == "nothing");
+  CHECK(choice_on("efa") ==
+        "not set: none is for NCCL's own use: rdmap79s0:1, rdmap80s0:1 and 30 more (EFA, for libfabric)");
   CHECK(choice_on("slingshot") == "nothing");
   CHECK(choice_on("ethernet") == "nothing");
   CHECK(choice_on("workstation") == "nothing");
@@ -82,9 +84,8 @@ TEST_CASE("among RoCE ports of many rates the fastest are taken", "[plan][hca]")
 
 TEST_CASE("of adapters of one rate those beside the GPUs are taken", "[plan][hca]") {
   CHECK(choice_on("far-storage-same-rate") ==
-        "=mlx5_0:1,mlx5_1:1,mlx5_4:1,mlx5_5:1 | 200 Gb/s InfiniBand, beside the GPUs; not mlx5_2:1, mlx5_3:1 "
-        "(200 "
-        "Gb/s InfiniBand)");
+        "=mlx5_0:1,mlx5_1:1,mlx5_4:1,mlx5_5:1 | 400 Gb/s InfiniBand, beside the GPUs; not mlx5_2:1, mlx5_3:1 "
+        "(400 Gb/s InfiniBand)");
 }
 
 TEST_CASE("slower adapters beside the GPUs go before faster ones elsewhere", "[plan][hca]") {
@@ -152,7 +153,7 @@ TEST_CASE("a slow port of the same model is left out where no bridge tells what 
 TEST_CASE("InfiniBand of which nothing works is a problem of a step on several nodes", "[plan][hca]") {
   PlanFixture node(fake_machine("hca mlx5_0 pci=0000:13:00.0 state=DOWN\n"));
   const Plan plan = node.plan_of(set_hcas);
-  CHECK(plan.decisions.empty());
+  CHECK(value(plan, list) == "(not set)");
   CHECK(findings(plan) ==
         "problem: HCA port mlx5_0:1 is DOWN, and no other port is active: NCCL would use sockets\n");
   node.step.nodes = 1;
@@ -162,18 +163,20 @@ TEST_CASE("InfiniBand of which nothing works is a problem of a step on several n
 }
 
 TEST_CASE("RoCE in software and RoCE without a network are left out", "[plan][hca]") {
-  CHECK(PlanFixture(fake_machine("hca rxe0 layer=Ethernet rate=1 netdev=eth0\n"))
-            .plan_of(set_hcas)
-            .decisions.empty());
+  const Plan software =
+      PlanFixture(fake_machine("hca rxe0 layer=Ethernet rate=1 netdev=eth0\n")).plan_of(set_hcas);
+  CHECK(value(software, list) == "(not set)");
+  CHECK(reason(software, list) == "none is for NCCL's own use: rxe0:1 (no hardware)");
   const Machine down = fake_machine(
       "hca mlx5_0 pci=0000:13:00.0 layer=Ethernet netdev=eth0\nnic eth0 pci=0000:13:00.0 state=down\n");
-  CHECK(PlanFixture(down).plan_of(set_hcas).decisions.empty());
+  CHECK(reason(PlanFixture(down).plan_of(set_hcas), list) ==
+        "none is for NCCL's own use: mlx5_0:1 (eth0 is down)");
 }
 
 TEST_CASE("the profile's least rate, its list and its `none` are kept", "[plan][hca]") {
   PlanFixture node(fixture_machine("mixed-rates"));
   node.profile.hca_min_rate_gbps = 500;
-  CHECK(node.plan_of(set_hcas).decisions.empty());
+  CHECK(value(node.plan_of(set_hcas), list) == "(not set)");
   node.profile.hca_min_rate_gbps = 200;
   CHECK(value(node.plan_of(set_hcas), list) == "=mlx5_0:1,mlx5_3:1,mlx5_5:1,mlx5_8:1");
 
@@ -200,7 +203,8 @@ TEST_CASE("the profile's least rate, its list and its `none` are kept", "[plan][
   node = PlanFixture(fixture_machine("port-down"));
   node.profile.hca_rule = Profile::HcaRule::none;
   plan = node.plan_of(set_hcas);
-  CHECK(plan.decisions.empty());
+  CHECK(value(plan, list) == "(not set)");
+  CHECK(reason(plan, list) == "the profile says hca = none");
   CHECK(plan.findings.empty());
 }
 
@@ -256,7 +260,8 @@ TEST_CASE("where GID indices differ none is set, and both are named", "[plan][hc
 TEST_CASE("without an IPv4 GID no index is set", "[plan][hca]") {
   const Plan plan = gids_on("gids-v6-only");
   CHECK(value(plan, index) == "(not set)");
-  CHECK(findings(plan) == "advice: mlx5_0:1 has no RoCE v2 GID with an IPv4 address: no GID index was set\n");
+  CHECK(findings(plan) ==
+        "advice: bnxt_re0:1 has no RoCE v2 GID with an IPv4 address: no GID index was set\n");
 }
 
 TEST_CASE("the profile's own GID index is set, and told where a device has no such GID", "[plan][hca]") {

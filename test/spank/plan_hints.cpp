@@ -63,6 +63,20 @@ TEST_CASE("a propagated limit on locked memory is lifted to slurmd's own", "[pla
   CHECK(node.plan_of(set_limits).decisions.empty());
 }
 
+TEST_CASE("a limit that --propagate carries is the user's word", "[plan]") {
+  Node node;
+  node.step.memlock = 64 << 10;
+  node.step.memlock_asked_for = true;
+  node.machine.memlock_bytes = no_limit;
+  CHECK(node.plan_of(set_limits).decisions.empty());
+  CHECK(node.plan_of(set_limits).findings.empty());
+  node.machine.hcas.emplace_back();
+  CHECK(node.plan_of(set_limits).decisions.empty());
+  CHECK(findings(node.plan_of(set_limits)) ==
+        "--propagate carries a limit on locked memory of 64.0 KiB: RDMA registers more|leave MEMLOCK out of "
+        "--propagate, or raise `ulimit -l` first\n");
+}
+
 TEST_CASE("slurmd's own low limit is a problem only where RDMA needs it", "[plan]") {
   Node node;
   node.machine.memlock_bytes = 8 << 20;
@@ -96,7 +110,8 @@ TEST_CASE("one visible GPU per task is told with the options that mend it", "[pl
   node.step.visible_gpus = 1;
   const Plan plan = node.plan_of(look_at_gpus);
   CHECK(findings(plan) ==
-        "each task sees one GPU only: NCCL may find no direct path (NVLink, P2P) between them|ask for "
+        "each task sees one GPU only, as device 0 whatever LOCAL_RANK is: NCCL may find no direct path "
+        "(NVLink, P2P) between them|ask for "
         "--ntasks-per-node=4 --gres=gpu:4 --gpu-bind=none instead of --gpus-per-task or --gpu-bind=single, "
         "and let "
         "the program choose by SLURM_LOCALID\n");
@@ -120,7 +135,15 @@ TEST_CASE("tasks unlike GPUs are told, a launcher's single task is not", "[plan]
   CHECK(node.plan_of(look_at_gpus).findings.empty());
 }
 
-TEST_CASE("uneven nodes are told", "[plan]") {
+TEST_CASE("a step from which Slurm hides the GPUs hears nothing of them", "[plan]") {
+  Node node;
+  node.add_gpus(8);
+  node.step.ranks = node.step.local_ranks = 2;
+  node.step.visible_gpus = 0;
+  CHECK(node.plan_of(look_at_gpus).findings.empty());
+}
+
+TEST_CASE("uneven nodes are told by rank 0 alone", "[plan]") {
   Node node;
   node.step.gpus_on_node = 2;
   node.step.ranks = 3;
@@ -128,4 +151,6 @@ TEST_CASE("uneven nodes are told", "[plan]") {
   node.step.visible_gpus = 2;
   node.step.even = false;
   CHECK(findings(node.plan_of(look_at_gpus)).starts_with("the nodes have unequal numbers of tasks"));
+  node.step.rank = 2;
+  CHECK(node.plan_of(look_at_gpus).findings.empty());
 }

@@ -203,7 +203,7 @@ TEST_CASE("nothing is chosen from half the facts", "[plan][interface]") {
   const Plan plan = node.plan_of(set_interface);
   CHECK(plan.decisions.empty());
   CHECK(findings(plan) ==
-        "advice: reading this node's devices took too long: no interface and no HCA was chosen\n");
+        "problem: reading this node's devices took too long: no interface and no HCA was chosen\n");
   CHECK(node.plan_of(set_hcas).decisions.empty());
 }
 

@@ -74,6 +74,7 @@ TEST_CASE("a variable that was taken out by option stays out", "[plan]") {
   Say say;
   say.options.set.clear();
   say.options.unset = {variable};
+  say.with_user_file = say.with_site_file = false;
   Settings settings = say.settings();
   CHECK_FALSE(settings.propose(variable, "rule", "because"));
   CHECK(settings.find(variable) == nullptr);
@@ -117,6 +118,38 @@ TEST_CASE("a decision stays where it is while others are made, and knows who may
   CHECK(*decision->value == "key");
   CHECK_FALSE(settings.may_set(variable));
   CHECK(settings.may_set("NCCL_NEW"));
+}
+
+TEST_CASE("what NCCL's files say to other libraries keeps nothing from them", "[plan]") {
+  Say say;
+  say.user_file.entries = {{"GLOO_SOCKET_IFNAME", "eth0", 1}};
+  CHECK(say.settings().find("GLOO_SOCKET_IFNAME") == nullptr);
+  CHECK(say.settings().propose("GLOO_SOCKET_IFNAME", "ib0", "because"));
+}
+
+TEST_CASE("a variable of NCCL's files is taken out by an empty one", "[plan]") {
+  Say say;
+  say.options.set.clear();
+  say.options.unset = {variable, "NCCL_OTHER"};
+  const Plan plan = say.settings().take();
+  REQUIRE(plan.find(variable) != nullptr);
+  CHECK(plan.find(variable)->value == "");
+  CHECK(plan.find(variable)->reason == "empty, so that NCCL does not take it from /h/.nccl.conf:3");
+  REQUIRE(plan.find("NCCL_OTHER") != nullptr);
+  CHECK_FALSE(plan.find("NCCL_OTHER")->value);
+}
+
+TEST_CASE("a variable that is left unset is told with the reason, and nobody's own value is lost", "[plan]") {
+  Say say;
+  say.options.set.clear();
+  Settings settings = say.settings();
+  settings.leave_unset(variable, "because");
+  settings.leave_unset("NCCL_NEW", "because");
+  CHECK(*settings.find(variable)->value == "user");
+  const Plan plan = std::move(settings).take();
+  REQUIRE(plan.find("NCCL_NEW") != nullptr);
+  CHECK_FALSE(plan.find("NCCL_NEW")->value);
+  CHECK(plan.find("NCCL_NEW")->reason == "because");
 }
 
 TEST_CASE("the user's other variables are not looked at", "[plan]") {
@@ -225,6 +258,9 @@ TEST_CASE("the digest tells what must be equal, and only that", "[plan]") {
   CHECK(differing(digest_of(other, 5, "550")) == "rendezvous ");
   other = plan;
   other.decisions[1].value = "=b";
+  CHECK(differing(digest_of(other, 5, "550")) == "nccl ");
+  other = plan;
+  other.equal = {"socket interface: InfiniBand"};
   CHECK(differing(digest_of(other, 5, "550")) == "nccl ");
   CHECK(differing(digest_of(plan, 6, "550")) == "config ");
   CHECK(differing(digest_of(plan, 5, "535")) == "driver ");

@@ -299,6 +299,22 @@ TEST_CASE("the file must be a small plain one that its owner alone can write", "
   CHECK(read_fault(path) == ": is larger than 1048576 bytes; a readable plain file is needed");
 }
 
+TEST_CASE("while devices are not known, no profile is chosen that another could come before",
+          "[site][profile]") {
+  const SiteConfig config = parse_site_config(
+      "[profile off]\nmatch = node:gpu* pci:10de:*\nmode = off\n[profile rest]\nNCCL_IB_TIMEOUT = 22\n", "f");
+  Machine machine;
+  CHECK(choose_profile(config, "gpu1", machine).name == "rest");
+  machine.complete = false;
+  CHECK(choose_profile(config, "gpu1", machine).name == "built-in");
+  CHECK(choose_profile(config, "cpu1", machine).name == "rest");
+  PciDevice gpu;
+  gpu.vendor = "0x10de";
+  gpu.device = "0x2330";
+  machine.devices.push_back(gpu);
+  CHECK(choose_profile(config, "gpu1", machine).name == "off");
+}
+
 TEST_CASE("the first profile whose kinds all match is chosen", "[site][profile]") {
   const SiteConfig config = parse_site_config(
       "[profile both]\nmatch = node:gpu-* pci:10de:2330\n"

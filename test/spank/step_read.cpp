@@ -227,6 +227,8 @@ TEST_CASE("GPUs, limits and counts that are no such thing are not known", "[step
   CHECK_FALSE(step_of("X=1").gpus_on_node);
   CHECK_FALSE(step_of("SLURM_GPUS_ON_NODE=many").gpus_on_node);
   CHECK(step_of("SLURM_RLIMIT_MEMLOCK=U65536").memlock == 65536);
+  CHECK(step_of("SLURM_RLIMIT_MEMLOCK=U65536").memlock_asked_for);
+  CHECK_FALSE(step_of("SLURM_RLIMIT_MEMLOCK=65536").memlock_asked_for);
   CHECK(step_of("SLURM_RLIMIT_MEMLOCK=18446744073709551615").memlock == UINT64_MAX);
   CHECK_FALSE(step_of("SLURM_RLIMIT_MEMLOCK=unlimited").memlock);
   CHECK_FALSE(step_of("SLURM_RLIMIT_MEMLOCK=").memlock);
