@@ -39,7 +39,8 @@ case_a_mode_that_is_none_sets_nothing_and_is_told_once_per_node() {
   local plugin
   for plugin in with_plugin with_required_plugin; do
     "$plugin" mode=strict kill_on_bad_exit=yes
-    LOCKSTEP_NCCL=offf ok_step --nodes=2 --ntasks=4 sh -c './tell; printenv SLURM_KILL_BAD_EXIT || true'
+    LOCKSTEP_NCCL=offf ok_step --nodelist=n[1-2] --ntasks=4 --ntasks-per-node=2 \
+      sh -c './tell; printenv SLURM_KILL_BAD_EXIT || true'
     is "$(sort <<<"$out")" $'0 n1   \n1 n1   \n2 n2   \n3 n2   ' "output with LOCKSTEP_NCCL=offf"
     has_lines "$err" 2 offf
     has_lines "$err" 1 "^nccl: problem on n1: LOCKSTEP_NCCL=offf: want one of .*strict (did you mean 'off'?); nothing"
