@@ -5,17 +5,14 @@
 
 #include <algorithm>
 
-#include "core/text.h"
+#include "plan/hca_choice.h"
+#include "plan/name_list.h"
 #include "site/in_quotes.h"
 #include "site/variables.h"
 
 namespace lockstep::spank {
 
 namespace {
-
-std::string setting(const Decision& decision) {
-  return fmt::format("{}={} ({})", decision.variable, in_quotes(*decision.value), decision.origin);
-}
 
 bool equals(const Decision* decision, const char* word) {
   return decision != nullptr && ::strcasecmp(decision->value->c_str(), word) == 0;
@@ -62,26 +59,40 @@ void look_at_networks(const Facts& facts, Settings& settings) {
   }
 }
 
-// NCCL takes a list of prefixes, "=" in front of it for whole names, "^" for what to leave out.
-bool is_loopback_only(std::string_view interfaces) {
-  if (interfaces.starts_with('^')) return false;
-  if (interfaces.starts_with('=')) interfaces.remove_prefix(1);
-  const auto names = split(interfaces, ',');
-  return !names.empty() && std::all_of(names.begin(), names.end(), [](const std::string& name) {
-    return name.substr(0, name.find(':')) == "lo";
-  });
-}
-
-void look_at_loopback(const Facts& facts, Settings& settings) {
-  if (facts.step.nodes < 2) return;
-  for (const std::string_view variable : {"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"}) {
-    const Decision* decision = settings.find(variable);
-    if (decision != nullptr && is_loopback_only(*decision->value)) {
-      settings.warn(fmt::format("{}: the loopback reaches no other of the {} nodes", setting(*decision),
-                                facts.step.nodes),
-                    undo(*decision));
+// The rate of the fastest port that the list selects.
+double rate_of(const NameList& list, const Machine& machine) {
+  double rate = 0;
+  for (const Hca& hca : machine.hcas) {
+    for (const HcaPort& port : hca.ports) {
+      if (port.active && list.selects(hca.name, port.number)) rate = std::max(rate, port.rate_gbps);
     }
   }
+  return rate;
+}
+
+std::string join(const std::vector<PortRef>& ports) {
+  std::string names;
+  for (const PortRef& ref : ports) names += (names.empty() ? "" : ",") + ref.name();
+  return names;
+}
+
+// Fewer ports than the rule takes may be meant, as one beside the GPU of each task; slower ones hardly are.
+void look_at_slow_hcas(const Facts& facts, Settings& settings) {
+  if (facts.step.nodes < 2 || !facts.machine.complete) return;
+  if (facts.profile.hca_rule != Profile::HcaRule::automatic) return;
+  const Decision* given = settings.find("NCCL_IB_HCA");
+  if (given == nullptr || given->source == Source::rule || given->source == Source::profile) return;
+  if (find_on(settings, "NCCL_IB_DISABLE") != nullptr || equals(settings.find("NCCL_NET"), "Socket")) return;
+  const HcaChoice choice = choose_hcas(facts.machine, facts.profile);
+  const std::string chosen = "=" + join(choice.chosen);
+  const double slow = rate_of(NameList(*given->value), facts.machine);
+  const double fast = choice.chosen.empty() ? 0 : rate_of(NameList(chosen), facts.machine);
+  // Nothing at all is told of where the HCAs are chosen.
+  if (slow == 0 || slow >= fast) return;
+  settings.advise(
+      fmt::format("{} selects no port of more than {:g} Gb/s; the rule would choose {} of {:g} Gb/s",
+                  setting(*given), slow, chosen, fast),
+      "--nccl-set=NCCL_IB_HCA=" + chosen);
 }
 
 bool has_active_infiniband(const Machine& machine) {
@@ -108,6 +119,10 @@ void look_at_switches(const Facts& facts, Settings& settings) {
 
 }  // namespace
 
+std::string setting(const Decision& decision) {
+  return fmt::format("{}={} ({})", decision.variable, in_quotes(*decision.value), decision.origin);
+}
+
 std::string undo(const Decision& decision) {
   switch (decision.source) {
     case Source::option:
@@ -128,7 +143,8 @@ std::string undo(const Decision& decision) {
 void look_at_contradictions(const Facts& facts, Settings& settings) {
   look_at_values(settings);
   look_at_networks(facts, settings);
-  look_at_loopback(facts, settings);
+  look_at_slow_hcas(facts, settings);
+  look_at_sockets(facts, settings);
   look_at_switches(facts, settings);
 }
 

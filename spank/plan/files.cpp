@@ -16,6 +16,7 @@ namespace lockstep::spank {
 namespace {
 
 constexpr int most_lines = 4;  // told of, for each file
+constexpr std::size_t longest_path = 200;
 
 void look_at_graph_file(Settings& settings) {
   const Decision* graph = settings.find("NCCL_GRAPH_FILE");
@@ -42,6 +43,40 @@ void look_at_conf_file(const Facts& facts, Settings& settings) {
     settings.advise("~/.nccl.conf is not read, because NCCL_CONF_FILE names another file",
                     fmt::format("move its lines to {}, or {}", in_quotes(*chosen->value), undo(*chosen)));
   }
+}
+
+void look_at_obstacle(const NcclConf* file, const std::string& remedy, Settings& settings) {
+  if (file == nullptr) return;
+  const std::string name = in_quotes(file->file, longest_path);
+  switch (file->obstacle) {
+    case Obstacle::none:
+      return;
+    case Obstacle::unreadable:
+      settings.advise(fmt::format("{} {}: NCCL goes on without it and without a word", name, file->problem),
+                      remedy);
+      return;
+    case Obstacle::stream:
+      settings.warn(
+          fmt::format("{} {}: NCCL would read from it, and may wait without end", name, file->problem),
+          remedy);
+      return;
+    case Obstacle::too_large:
+      settings.advise(
+          fmt::format("{} is larger than 1 MiB: not looked at by the plugin; NCCL reads it", name), remedy);
+      return;
+  }
+}
+
+void look_at_obstacles(const Facts& facts, Settings& settings) {
+  const Decision* named = settings.find("NCCL_CONF_FILE");
+  const bool by_name = named != nullptr && !named->in_files && !named->value->empty();
+  look_at_obstacle(facts.user_file,
+                   by_name ? "correct the path, or " + undo(*named)
+                           : "make it a plain file that you can read, with settings alone, or remove it",
+                   settings);
+  look_at_obstacle(facts.site_file,
+                   "have the administrator make it a plain file that all can read, with settings alone",
+                   settings);
 }
 
 bool is_name(std::string_view text) {
@@ -108,6 +143,7 @@ void look_at_lines(const NcclConf* file, Settings& settings) {
 void look_at_files(const Facts& facts, Settings& settings) {
   look_at_graph_file(settings);
   look_at_conf_file(facts, settings);
+  look_at_obstacles(facts, settings);
   look_at_lines(facts.user_file, settings);
   look_at_lines(facts.site_file, settings);
   look_at_contradictions(facts, settings);

@@ -62,7 +62,7 @@ Value parse_word(std::string_view text, std::optional<Value> (*parse)(std::strin
   for (const Value value : all) words.emplace_back(name_of(value));
   const auto meant = nearest(text.substr(0, 20), words);
   throw UserOptionError(fmt::format("want one of {}{}", fmt::join(words, ", "),
-                                    meant ? fmt::format("; did you mean '{}'?", *meant) : ""));
+                                    meant ? fmt::format(" (did you mean '{}'?)", *meant) : ""));
 }
 
 Mode mode_in(std::string_view text) {
@@ -108,18 +108,41 @@ bool sets(const UserOptions& options, const std::string& name) {
                      [&](const auto& pair) { return pair.first == name; });
 }
 
-// Within options, or within variables, nobody can tell which of the two is meant: neither counts.
-void refuse_contradictions(UserOptions& options, std::string_view what,
-                           std::vector<std::string>& complaints) {
-  std::set<std::string> both;
-  for (const auto& [name, value] : options.set) {
-    if (unsets(options, name)) both.insert(name);
+constexpr std::string_view set_and_unset_options = "--nccl-set and --nccl-unset";
+
+std::string contradiction(std::string_view what, std::string_view name) {
+  return fmt::format("{}: {} is both set and unset; take one of them away", what, name);
+}
+
+void drop_set(UserOptions& options, const UserOptions& stronger) {
+  std::erase_if(options.set, [&](const auto& pair) { return unsets(stronger, pair.first); });
+}
+
+void drop_unset(UserOptions& options, const UserOptions& stronger) {
+  std::erase_if(options.unset, [&](const std::string& name) { return sets(stronger, name); });
+}
+
+// Where both were said in one breath, nobody can tell which of the two is meant: neither counts.
+void drop_contradictions(UserOptions& options, std::string_view what, std::vector<std::string>& complaints) {
+  const UserOptions given = options;
+  for (const auto& [name, value] : given.set) {
+    if (unsets(given, name)) complaints.push_back(contradiction(what, name));
   }
-  for (const std::string& name : both) {
-    complaints.push_back(fmt::format("{}: {} is both set and unset; take one of them away", what, name));
+  drop_set(options, given);
+  drop_unset(options, given);
+}
+
+// The command's own option wins over the one that it inherits.
+void settle_options(const GivenOptions& given, UserOptions& options, std::vector<std::string>& complaints) {
+  const bool own_set = given.is_own(UserOption::set);
+  const bool own_unset = given.is_own(UserOption::unset);
+  if (own_set && !own_unset) {
+    drop_unset(options, options);
+  } else if (own_unset && !own_set) {
+    drop_set(options, options);
+  } else {
+    drop_contradictions(options, set_and_unset_options, complaints);
   }
-  std::erase_if(options.set, [&](const auto& pair) { return both.contains(pair.first); });
-  std::erase_if(options.unset, [&](const std::string& name) { return both.contains(name); });
 }
 
 }  // namespace
@@ -144,7 +167,28 @@ void GivenOptions::give(UserOption option, std::string_view text) {
                     "--{0}={1},{2}",
                     name, shown(*value.text), shown(text)));
   }
+  refuse_contradiction(option, text);
   value = {std::string(text), true};
+}
+
+void GivenOptions::refuse_contradiction(UserOption option, std::string_view text) const {
+  UserOptions own;
+  read_into(own, option, text);
+  for (const UserOption other : {UserOption::set, UserOption::unset}) {
+    if (other != option && is_own(other)) read_into(own, other, *find(other));
+  }
+  for (const auto& [name, value] : own.set) {
+    if (unsets(own, name)) throw UserOptionError(contradiction(set_and_unset_options, name));
+  }
+}
+
+void GivenOptions::claim(UserOption option) {
+  Value& value = values_.at(static_cast<std::size_t>(option));
+  value.own = value.text.has_value();
+}
+
+bool GivenOptions::is_own(UserOption option) const {
+  return values_.at(static_cast<std::size_t>(option)).own;
 }
 
 const std::string* GivenOptions::find(UserOption option) const {
@@ -204,14 +248,16 @@ AskedFor read_user_options(const GivenOptions& given, const Environment& environ
       const std::string name = option != nullptr ? fmt::format("--{}", known.name) : known.variable;
       asked.complaints.push_back(
           fmt::format("{}={}: {}", name, shown(option != nullptr ? *option : *variable), error.what()));
+      asked.mode_is_unclear = asked.mode_is_unclear || known.option == UserOption::mode;
     }
   }
-  refuse_contradictions(by_option, "--nccl-set and --nccl-unset", asked.complaints);
-  refuse_contradictions(by_variable, "LOCKSTEP_NCCL_SET and LOCKSTEP_NCCL_UNSET", asked.complaints);
-  std::erase_if(by_variable.set, [&](const auto& pair) { return unsets(by_option, pair.first); });
-  std::erase_if(by_variable.unset, [&](const std::string& name) { return sets(by_option, name); });
+  settle_options(given, by_option, asked.complaints);
+  drop_contradictions(by_variable, "LOCKSTEP_NCCL_SET and LOCKSTEP_NCCL_UNSET", asked.complaints);
+  drop_set(by_variable, by_option);
+  drop_unset(by_variable, by_option);
 
   asked.options.mode = by_option.mode ? by_option.mode : by_variable.mode;
+  if (asked.mode_is_unclear) asked.options.mode = Mode::off;
   asked.options.torch = by_option.torch ? by_option.torch : by_variable.torch;
   asked.options.set = std::move(by_option.set.empty() ? by_variable.set : by_option.set);
   asked.options.unset = std::move(by_option.unset.empty() ? by_variable.unset : by_option.unset);

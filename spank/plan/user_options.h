@@ -50,17 +50,21 @@ class GivenOptions {
   // A value that an outer command (sbatch, salloc) has left for all commands inside; the command's own
   // replaces it.
   void inherit(UserOption option, std::string_view text);
-  // A value of this command. Throws UserOptionError where it cannot be read, and where the option has had
-  // another value before: Slurm would pass on only the last.
+  // A value of this command. Throws UserOptionError where it cannot be read, where the option has had another
+  // value before (Slurm would pass on only the last), and where this command both sets and unsets a variable.
   void give(UserOption option, std::string_view text);
+  // Says that the value, as far as there is one, is this command's own although it came in by `inherit`.
+  void claim(UserOption option);
   // Null: not given.
   const std::string* find(UserOption option) const;
+  bool is_own(UserOption option) const;
 
  private:
   struct Value {
     std::optional<std::string> text;
     bool own = false;
   };
+  void refuse_contradiction(UserOption option, std::string_view text) const;
   std::array<Value, user_option_texts.size()> values_;
 };
 
@@ -75,9 +79,12 @@ struct AskedFor {
   UserOptions options;
   std::vector<std::string>
       complaints;  // of what could not be read, or contradicts itself; that part is left out
+  // The mode could not be read. It may have been meant to be `off`, so that is what it is.
+  bool mode_is_unclear = false;
 };
 
-// Options and variables together. An option has its say about a key that a variable mentions too.
+// Options and variables together. About each key an option has its say before a variable, and an option of
+// the command itself before one that it inherits.
 AskedFor read_user_options(const GivenOptions& given, const Environment& environment);
 
 }  // namespace lockstep::spank

@@ -67,7 +67,14 @@ void note_inherited_options(State& state) {
   }
 }
 
-bool user_options_are_sound(const State& state) {
+void note_own_options(State& state, const Environment& environment) {
+  for (const UserOptionText& known : user_option_texts) {
+    const std::string* given = state.given.find(known.option);
+    if (given != nullptr && find(environment, variable_of(known)) != *given) state.given.claim(known.option);
+  }
+}
+
+bool user_variables_are_sound(const State& state) {
   Environment environment;
   for (const UserOptionText& known : user_option_texts) {
     if (const char* value = std::getenv(known.variable)) environment[known.variable] = value;

@@ -25,7 +25,8 @@ bool is_command(spank_context_t context) {
 // srun reads the variable right after this callback; in any later one it would be too late.
 void let_a_failure_end_the_step() {
   const char* mode = std::getenv("LOCKSTEP_NCCL");
-  if (mode != nullptr && parse_mode(mode) == Mode::off) return;
+  // A mode that is none counts as off.
+  if (mode != nullptr && *mode != '\0' && parse_mode(mode).value_or(Mode::off) == Mode::off) return;
   // Slurm's commands have a single thread here.
   ::setenv("SLURM_KILL_BAD_EXIT", "1", 0);  // NOLINT(concurrency-mt-unsafe)
 }
@@ -52,7 +53,8 @@ int init(spank_t spank, int count, char** values) {
 
 int init_post_opt() {
   inject(state().arguments.fault, "init_post_opt");
-  return state().inert || !is_command(spank_context()) || user_options_are_sound(state()) ? 0 : -1;
+  if (state().inert || spank_context() != S_CTX_ALLOCATOR) return 0;
+  return user_variables_are_sound(state()) ? 0 : -1;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 namespace lockstep::spank {
 
 void tell_table(const Plan& plan) {
+  if (plan.decisions.empty()) return;
   for (const std::string& line : table_of(plan)) tell(line);
 }
 

@@ -7,7 +7,7 @@
 
 namespace lockstep::spank {
 
-// The table of `show`: from one rank alone.
+// The table of `show`, if it has a line: from one rank alone.
 void tell_table(const Plan& plan);
 
 // A line for each finding; from one task of each node.

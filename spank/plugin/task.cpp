@@ -11,6 +11,7 @@
 #include "plan/make_plan.h"
 #include "plugin/job.h"
 #include "plugin/log.h"
+#include "plugin/options.h"
 #include "plugin/report.h"
 #include "site/nccl_conf.h"
 #include "site/profile.h"
@@ -27,8 +28,11 @@ std::string value_or(const Environment& environment, std::string_view name, std:
   return value && !value->empty() ? *value : std::string(otherwise);
 }
 
-// NCCL_CONF_FILE stands for ~/.nccl.conf, it is not read in addition.
-std::optional<NcclConf> user_file_of(const Environment& environment, const std::string& home) {
+// NCCL_CONF_FILE, whoever of the user's sets it, stands for ~/.nccl.conf: that is not read in addition.
+std::optional<NcclConf> user_file_of(Environment environment, const UserOptions& options,
+                                     const std::string& home) {
+  for (const std::string& variable : options.unset) environment.erase(variable);
+  for (const auto& [variable, value] : options.set) environment[variable] = value;
   const std::string file =
       value_or(environment, "NCCL_CONF_FILE", home.empty() ? "" : fmt::format("{}/.nccl.conf", home));
   return file.empty() ? std::nullopt : read_nccl_conf(file);
@@ -60,7 +64,7 @@ Plan plan_without_profiles(const SiteConfigError& error) {
 Plan plan_for(const Task& task, const Machine& machine, const SiteConfig& site) {
   const std::string home = value_or(task.environment, "HOME", "");
   const auto root = root_for(task.arguments, task.step.node);
-  const auto user_file = user_file_of(task.environment, home);
+  const auto user_file = user_file_of(task.environment, task.asked.options, home);
   const auto site_file = read_nccl_conf(root / "etc/nccl.conf");
   Plan plan = make_plan({.step = task.step,
                          .machine = machine,
@@ -77,6 +81,16 @@ Plan plan_for(const Task& task, const Machine& machine, const SiteConfig& site) 
   return plan;
 }
 
+// Off, because nobody can tell what else was meant; but not in silence.
+int tell_of_unclear_mode(const AskedFor& asked, const Step& step) {
+  Plan plan;
+  for (const std::string& complaint : asked.complaints) {
+    add_problem(plan, complaint, "nothing is set up");
+  }
+  if (step.local_rank == 0) tell_findings(plan, step.node);
+  return 0;
+}
+
 int report(const Plan& plan, const Step& step, Mode mode) {
   if (mode == Mode::show && step.rank == 0) tell_table(plan);
   if (step.local_rank == 0) tell_findings(plan, step.node);
@@ -89,10 +103,12 @@ int set_up_task(spank_t spank, State& state) {
   if (state.inert || !is_program_step(spank)) return 0;
   const auto begin = std::chrono::steady_clock::now();
   const Environment environment = environment_of(spank);
+  note_own_options(state, environment);
   AskedFor asked = read_user_options(state.given, environment);
   const std::optional<Mode> wish = asked.options.mode;
   const Mode by_default = state.arguments.mode.value_or(Mode::automatic);
   state.strict = wish.value_or(by_default) == Mode::strict;
+  if (asked.mode_is_unclear) return tell_of_unclear_mode(asked, read_step(environment, {}));
   if (wish == Mode::off) return 0;
   inject(state.arguments.fault, "task_init");
 

@@ -1,5 +1,6 @@
 #include "site/mode.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -23,10 +24,20 @@ std::string_view word_of(const Table& table, Value value) {
   return {};
 }
 
+// Without the locale, which belongs to whoever runs the plugin.
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+bool is_same_word(std::string_view left, std::string_view right) {
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](char l, char r) { return lower(l) == lower(r); });
+}
+
 template <typename Value, typename Table>
 std::optional<Value> value_of(const Table& table, std::string_view word) {
   for (const auto& [candidate, value] : table) {
-    if (candidate == word) return value;
+    if (is_same_word(candidate, word)) return value;
   }
   return std::nullopt;
 }

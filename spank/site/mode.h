@@ -16,11 +16,11 @@ enum class Mode {
 
 enum class TorchMode { automatic, on, off };
 
-// "auto", "off", "show", "warn", "strict"; nothing for any other word.
+// "auto", "off", "show", "warn", "strict", in capitals too; nothing for any other word.
 std::optional<Mode> parse_mode(std::string_view word);
 std::string_view name_of(Mode mode);
 
-// "auto", "on", "off".
+// "auto", "on", "off", likewise.
 std::optional<TorchMode> parse_torch_mode(std::string_view word);
 std::string_view name_of(TorchMode mode);
 

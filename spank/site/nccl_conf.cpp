@@ -1,9 +1,9 @@
 #include "site/nccl_conf.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstddef>
-
-#include "site/bounded_file.h"
 
 namespace lockstep::spank {
 
@@ -16,6 +16,12 @@ constexpr std::size_t longest_piece = 4095;
 constexpr std::size_t longest_text = 1023;
 // Looked through for every variable; a file with more is no configuration.
 constexpr std::size_t most_entries = 1000;
+
+// In a folder that the user may not search, nobody knows whether there is a file.
+bool is_seen(const std::filesystem::path& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0;
+}
 
 }  // namespace
 
@@ -52,8 +58,11 @@ NcclConf parse_nccl_conf(std::string_view text, std::string file) {
 
 std::optional<NcclConf> read_nccl_conf(const std::filesystem::path& path) try {
   const BoundedFile file = read_bounded(path, largest_file);
-  if (file.missing || !file.problem.empty()) return std::nullopt;
-  return parse_nccl_conf(file.text, path.string());
+  if (file.missing || (file.obstacle == Obstacle::unreadable && !is_seen(path))) return std::nullopt;
+  NcclConf conf = parse_nccl_conf(file.text, path.string());
+  conf.obstacle = file.obstacle;
+  conf.problem = file.problem;
+  return conf;
 } catch (...) {
   return std::nullopt;
 }

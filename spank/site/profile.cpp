@@ -61,7 +61,7 @@ std::string unknown_key(std::string_view name) {
   for (const ProfileKey& key : profile_keys()) names.emplace_back(key.name);
   // Only a word that may be meant: the comparison takes the product of the lengths.
   const auto meant = name.size() <= longest_name ? nearest(key_like, names) : std::nullopt;
-  if (meant) return fmt::format("unknown key {}; did you mean '{}'?", in_quotes(name), *meant);
+  if (meant) return fmt::format("unknown key {} (did you mean '{}'?)", in_quotes(name), *meant);
   return fmt::format("unknown key {}; keys are {}, and variables in upper case", in_quotes(name),
                      fmt::join(names, ", "));
 }

@@ -20,6 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int last_further_name = 7;
+
+bool is_folder(const fs::path& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 // O_NONBLOCK: opening a FIFO or a device must not wait for anybody.
 FileDescriptor open_to_read(const fs::path& path, int more) {
   return FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | more));
@@ -48,9 +55,16 @@ bool is_in_place(const fs::path& path, std::string_view text) {
   return read_all(file.get()) == text;
 }
 
+// With the owner's number: a name would have to be asked for over the network.
+std::string describe_obstacle(const fs::path& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return {};
+  return fmt::format("; what is there belongs to user {}", status.st_uid);
+}
+
 [[noreturn]] void fail(const fs::path& path, int error) {
-  throw Error(ExitCode::cannot_create,
-              fmt::format("cannot write {}: {}", path.string(), std::strerror(error)));
+  throw Error(ExitCode::cannot_create, fmt::format("cannot write {}: {}{}", path.string(),
+                                                   std::strerror(error), describe_obstacle(path)));
 }
 
 void write_all(int fd, std::string_view text, const fs::path& path) {
@@ -78,9 +92,11 @@ class TemporaryFile {
 
   int fd() const { return file_.get(); }
 
-  void rename_to(const fs::path& path) {
-    if (::rename(name_.c_str(), path.c_str()) != 0) fail(path, errno);
+  // False where something is in the way, with errno.
+  bool rename_to(const fs::path& path) {
+    if (::rename(name_.c_str(), path.c_str()) != 0) return false;
     name_.clear();
+    return true;
   }
 
  private:
@@ -105,18 +121,23 @@ TopologyFile read_topology(const fs::path& path) {
   return parse_topology(*text);
 }
 
-std::string generated_name(std::string_view text) {
-  return fmt::format("lockstep-topology-{}-{:016x}.xml", ::geteuid(), hash64(text));
+std::string generated_name(std::string_view text, int further) {
+  return fmt::format("lockstep-topology-{}-{:016x}{}.xml", ::geteuid(), hash64(text),
+                     further == 0 ? "" : fmt::format("-{}", further));
 }
 
-fs::path place_generated(const fs::path& folder, std::string_view text) {
-  fs::path path = folder / generated_name(text);
-  if (is_in_place(path, text)) return path;
-  // Several tasks may do this at once: each writes the same text, and the last rename wins.
-  TemporaryFile temporary(path);
-  write_all(temporary.fd(), text, path);
-  temporary.rename_to(path);
-  return path;
+fs::path place_generated(const fs::path& folder, std::string_view text, const fs::path& otherwise) {
+  const fs::path& place = is_folder(folder) ? folder : otherwise;
+  // Where anybody may write, anybody may have taken the name before.
+  for (int further = 0;; ++further) {
+    fs::path path = place / generated_name(text, further);
+    if (is_in_place(path, text)) return path;
+    // Several tasks may do this at once: each writes the same text, and the last rename wins.
+    TemporaryFile temporary(path);
+    write_all(temporary.fd(), text, path);
+    if (temporary.rename_to(path)) return path;
+    if (further == last_further_name) fail(path, errno);
+  }
 }
 
 }  // namespace lockstep::spank

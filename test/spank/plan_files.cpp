@@ -246,6 +246,38 @@ TEST_CASE("NCCL_CONF_FILE takes the place of ~/.nccl.conf, and may name nothing"
   CHECK(job.findings().empty());
 }
 
+TEST_CASE("a file of NCCL's that cannot be read is told of, whichever it is", "[plan][files]") {
+  Job job;
+  const std::string mend = "make it a plain file that you can read, with settings alone, or remove it";
+  job.user("");
+  job.user_file->obstacle = Obstacle::unreadable;
+  job.user_file->problem = "is a folder";
+  CHECK(job.findings() ==
+        Lines{"advice: 'user.conf' is a folder: NCCL goes on without it and without a word; " + mend});
+  job.user_file->obstacle = Obstacle::stream;
+  job.user_file->problem = "is a pipe";
+  CHECK(job.findings() ==
+        Lines{"problem: 'user.conf' is a pipe: NCCL would read from it, and may wait without end; " + mend});
+  job.user_file->obstacle = Obstacle::too_large;
+  CHECK(
+      job.findings() ==
+      Lines{"advice: 'user.conf' is larger than 1 MiB: not looked at by the plugin; NCCL reads it; " + mend});
+  job.environment = {{"NCCL_CONF_FILE", "user.conf"}};
+  CHECK(
+      job.findings() ==
+      Lines{
+          "advice: 'user.conf' is larger than 1 MiB: not looked at by the plugin; NCCL reads it; correct the "
+          "path, or unset it, or --nccl-unset=NCCL_CONF_FILE"});
+  Job site;
+  site.site("");
+  site.site_file->obstacle = Obstacle::unreadable;
+  site.site_file->problem = "cannot be opened: Permission denied";
+  CHECK(
+      site.findings() ==
+      Lines{"advice: 'site.conf' cannot be opened: Permission denied: NCCL goes on without it and without a "
+            "word; have the administrator make it a plain file that all can read, with settings alone"});
+}
+
 TEST_CASE("the profile's debug file is named for each rank and has a level", "[plan][debug-file]") {
   Job job;
   CHECK(job.plan_of(set_debug_file).decisions.empty());

@@ -113,20 +113,108 @@ TEST_CASE("a variable that cannot be read is complained of and left out") {
   REQUIRE(asked.complaints.size() == 2);
   CHECK_THAT(asked.complaints[0], Contains("LOCKSTEP_NCCL=loud: want one of"));
   CHECK_THAT(asked.complaints[1], Contains("LOCKSTEP_NCCL_SET=a=1: want KEY=VALUE"));
-  CHECK_FALSE(asked.options.mode);
+  CHECK(asked.options.mode == Mode::off);
   CHECK_FALSE(asked.options.torch);
   CHECK(asked.options.set.empty());
 }
 
-TEST_CASE("a key that is both set and unset counts for neither") {
+TEST_CASE("a key that is both set and unset in one breath counts for neither") {
   GivenOptions given;
-  given.give(UserOption::set, "A=1,B=2");
-  given.give(UserOption::unset, "A,C");
-  const AskedFor asked = read_user_options(given, {});
-  REQUIRE(asked.complaints.size() == 1);
-  CHECK_THAT(asked.complaints[0], Contains("A is both set and unset"));
-  CHECK(asked.options.set == Pairs{{"B", "2"}});
-  CHECK(asked.options.unset == std::vector<std::string>{"C"});
+  SECTION("by options that nobody has checked") {
+    given.inherit(UserOption::set, "A=1,B=2");
+    given.inherit(UserOption::unset, "A,C");
+    if (GENERATE(false, true)) {
+      given.claim(UserOption::set);
+      given.claim(UserOption::unset);
+    }
+    const AskedFor asked = read_user_options(given, {});
+    REQUIRE(asked.complaints.size() == 1);
+    CHECK_THAT(asked.complaints[0], Contains("A is both set and unset"));
+    CHECK(asked.options.set == Pairs{{"B", "2"}});
+    CHECK(asked.options.unset == std::vector<std::string>{"C"});
+  }
+  SECTION("by variables") {
+    const AskedFor asked =
+        read_user_options({}, {{"LOCKSTEP_NCCL_SET", "A=1,B=2"}, {"LOCKSTEP_NCCL_UNSET", "A,C"}});
+    REQUIRE(asked.complaints.size() == 1);
+    CHECK(asked.complaints[0] ==
+          "LOCKSTEP_NCCL_SET and LOCKSTEP_NCCL_UNSET: A is both set and unset; take one of them away");
+    CHECK(asked.options.set == Pairs{{"B", "2"}});
+    CHECK(asked.options.unset == std::vector<std::string>{"C"});
+  }
+}
+
+TEST_CASE("one command that sets and unsets a key is refused, in either order") {
+  GivenOptions given;
+  SECTION("set first") {
+    given.give(UserOption::set, "A=1,B=2");
+    CHECK_THROWS_WITH(given.give(UserOption::unset, "C,A"), Contains("A is both set and unset"));
+    CHECK(given.find(UserOption::unset) == nullptr);
+    CHECK_NOTHROW(given.give(UserOption::unset, "C"));
+  }
+  SECTION("unset first") {
+    given.give(UserOption::unset, "A");
+    CHECK_THROWS_WITH(given.give(UserOption::set, "A="), Contains("A is both set and unset"));
+    CHECK_NOTHROW(given.give(UserOption::set, "B="));
+  }
+  SECTION("not where one of the two is the outer command's") {
+    given.inherit(UserOption::set, "A=1");
+    CHECK_NOTHROW(given.give(UserOption::unset, "A"));
+  }
+}
+
+TEST_CASE("the inner command's option wins in silence, key by key") {
+  GivenOptions given;
+  given.inherit(UserOption::set, "A=1,B=2");
+  given.inherit(UserOption::unset, "A,C");
+  SECTION("it unsets") {
+    given.claim(UserOption::unset);
+    const AskedFor asked = read_user_options(given, {});
+    CHECK(asked.complaints.empty());
+    CHECK(asked.options.set == Pairs{{"B", "2"}});
+    CHECK(asked.options.unset == std::vector<std::string>{"A", "C"});
+  }
+  SECTION("it sets") {
+    given.claim(UserOption::set);
+    const AskedFor asked = read_user_options(given, {});
+    CHECK(asked.complaints.empty());
+    CHECK(asked.options.set == Pairs{{"A", "1"}, {"B", "2"}});
+    CHECK(asked.options.unset == std::vector<std::string>{"C"});
+  }
+  SECTION("nothing can be claimed that was not given") {
+    given.claim(UserOption::mode);
+    CHECK_FALSE(given.is_own(UserOption::mode));
+  }
+}
+
+TEST_CASE("modes are words in any case") {
+  const AskedFor asked = read_user_options({}, {{"LOCKSTEP_NCCL", "OFF"}, {"LOCKSTEP_NCCL_TORCH", "On"}});
+  CHECK(asked.complaints.empty());
+  CHECK(asked.options.mode == Mode::off);
+  CHECK_FALSE(asked.mode_is_unclear);
+  CHECK(asked.options.torch == TorchMode::on);
+  GivenOptions given;
+  CHECK_NOTHROW(given.give(UserOption::mode, "Strict"));
+  CHECK(read_user_options(given, {}).options.mode == Mode::strict);
+}
+
+TEST_CASE("a mode that is none is off, whoever has given it, unless an option says better") {
+  const Environment environment{{"LOCKSTEP_NCCL", "offf"}};
+  const AskedFor asked = read_user_options({}, environment);
+  CHECK(asked.options.mode == Mode::off);
+  CHECK(asked.mode_is_unclear);
+  CHECK(asked.complaints ==
+        std::vector<std::string>{
+            "LOCKSTEP_NCCL=offf: want one of auto, off, show, warn, strict (did you mean 'off'?)"});
+  GivenOptions unchecked;
+  unchecked.inherit(UserOption::mode, "loud");
+  CHECK(read_user_options(unchecked, {}).options.mode == Mode::off);
+  CHECK(read_user_options(unchecked, {}).mode_is_unclear);
+  GivenOptions given;
+  given.give(UserOption::mode, "show");
+  CHECK(read_user_options(given, environment).options.mode == Mode::show);
+  CHECK_FALSE(read_user_options(given, environment).mode_is_unclear);
+  CHECK_FALSE(read_user_options({}, {{"LOCKSTEP_NCCL_TORCH", "loud"}}).mode_is_unclear);
 }
 
 TEST_CASE("a list beyond all reason is refused as a whole") {

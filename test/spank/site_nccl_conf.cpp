@@ -82,21 +82,36 @@ TEST_CASE("a file of nothing but entries is read up to a bound", "[site][nccl-co
 TEST_CASE("only plain files of bounded size are read, and nothing is waited for", "[site][nccl-conf]") {
   const TempFolder folder;
   CHECK_FALSE(read_nccl_conf(folder / "missing"));
-  CHECK_FALSE(read_nccl_conf(folder.path()));
-  CHECK_FALSE(read_nccl_conf("/dev/zero"));
-
-  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
-  CHECK_FALSE(read_nccl_conf(folder / "pipe"));
-
+  CHECK_FALSE(read_nccl_conf(folder / "missing" / "below"));
   write(folder / "good", "NCCL_DEBUG=INFO\n");
   std::filesystem::create_symlink(folder / "good", folder / "link");
   const auto conf = read_nccl_conf(folder / "link");
   REQUIRE(conf);
   CHECK(conf->file == (folder / "link").string());
   CHECK(conf->find("NCCL_DEBUG")->value == "INFO");
-
-  write(folder / "large", std::string((1 << 20) + 1, 'A'));
-  CHECK_FALSE(read_nccl_conf(folder / "large"));
+  CHECK(conf->obstacle == Obstacle::none);
   write(folder / "just", std::string(1 << 20, 'A'));
-  CHECK(read_nccl_conf(folder / "just"));
+  CHECK(read_nccl_conf(folder / "just")->obstacle == Obstacle::none);
+  // How one switches the other file off.
+  CHECK(read_nccl_conf("/dev/null")->obstacle == Obstacle::none);
+}
+
+TEST_CASE("of a file that cannot be read it is told why", "[site][nccl-conf]") {
+  const TempFolder folder;
+  const auto told = [](const std::filesystem::path& path, Obstacle obstacle) {
+    const auto conf = read_nccl_conf(path);
+    REQUIRE(conf);
+    CHECK(conf->obstacle == obstacle);
+    CHECK(conf->entries.empty());
+    CHECK(conf->file == path.string());
+    return conf->problem;
+  };
+  CHECK(told(folder.path(), Obstacle::unreadable) == "is a folder");
+  CHECK(told("/dev/zero", Obstacle::stream) == "is no plain file");
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  CHECK(told(folder / "pipe", Obstacle::stream) == "is a pipe");
+  write(folder / "large", std::string((1 << 20) + 1, 'A'));
+  CHECK(told(folder / "large", Obstacle::too_large) == "is larger than 1048576 bytes");
+  std::filesystem::create_symlink("loop", folder / "loop");
+  CHECK(told(folder / "loop", Obstacle::unreadable).starts_with("cannot be opened: "));
 }

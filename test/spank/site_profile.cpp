@@ -133,7 +133,7 @@ TEST_CASE("a mistake is told with file, line and what to write", "[site][profile
   CHECK(fault_of_file("# x\n\n[profile a]\nmode = on\n") ==
         "site.conf:4: mode: 'on' is none of auto, off, show, warn, strict");
   CHECK(fault_of("torch = yes") == "torch: 'yes' is none of auto, on, off");
-  CHECK(fault_of("interface = ib0") == "unknown key 'interface'; did you mean 'interfaces'?");
+  CHECK(fault_of("interface = ib0") == "unknown key 'interface' (did you mean 'interfaces'?)");
   CHECK(fault_of("gid_index = 3") == "unknown key 'gid_index'; write 'gid-index'");
   CHECK(fault_of("MODE = auto") == "unknown key 'MODE'; write 'mode'");
   CHECK(fault_of("DEBUG_FILE = /x.%r") == "unknown key 'DEBUG_FILE'; write 'debug-file'");

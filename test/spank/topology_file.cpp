@@ -233,17 +233,38 @@ TEST_CASE("a generated file that cannot be written is said, and nothing is set o
   const TempFolder folder;
   Task task;
   task.profile.topology = "generate";
-  SECTION("no folder") {
-    task.temporary = (folder / "none").string();
-  }
-  SECTION("a folder in its place") {
-    task.temporary = folder.path().string();
-    fs::create_directories(folder / generated_name(generate_topology(task.machine)) / "inner");
+  task.temporary = folder.path().string();
+  const std::string text = generate_topology(task.machine);
+  for (int further = 0; further < 8; ++further) {
+    fs::create_directories(folder / generated_name(text, further) / "inner");
   }
   const Plan plan = task.plan();
   CHECK(value(plan) == "(not set)");
   CHECK_THAT(finding(plan), Catch::Contains("no topology file is generated: cannot write"));
+  CHECK_THAT(finding(plan), Catch::Contains("what is there belongs to user " + std::to_string(::geteuid())));
   for (const auto& entry : fs::directory_iterator(folder.path())) CHECK(entry.is_directory());
+}
+
+TEST_CASE("where a name is taken and cannot be freed the next one is used, again and again", "[topology]") {
+  const TempFolder folder;
+  const std::string text = generate_topology(two_socket_machine());
+  fs::create_directories(folder / generated_name(text) / "inner");
+  const fs::path next = folder / generated_name(text, 1);
+  CHECK(next.filename().string().ends_with("-1.xml"));
+  CHECK(place_generated(folder.path(), text) == next);
+  CHECK(text_of(next) == text);
+  CHECK(place_generated(folder.path(), text) == next);
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 2);
+}
+
+TEST_CASE("where the folder does not exist the other one is used", "[topology]") {
+  const TempFolder folder;
+  const std::string text = generate_topology(two_socket_machine());
+  const fs::path path = folder / generated_name(text);
+  CHECK(place_generated(folder / "none", text, folder.path()) == path);
+  write(folder / "file", "");
+  CHECK(place_generated(folder / "file", text, folder.path()) == path);
+  CHECK_THROWS_AS(place_generated(folder / "none", text, folder / "neither"), lockstep::Error);
 }
 
 TEST_CASE("without a folder for it the name of the file alone is told", "[topology]") {

@@ -73,6 +73,27 @@ case_the_users_nccl_conf_wins_over_the_rule() {
   has_lines "$out" 1 '^NCCL_RAS_ADDR='
 }
 
+case_a_file_of_nccls_that_cannot_be_read_is_told_of() {
+  local conf=$cluster/home/.nccl.conf
+  with_plugin
+  "$plugin_here/../run" "$cluster" mkfifo "$conf"
+  ok_step --nodelist=n[1-2] --ntasks=4 true
+  has_lines "$err" 1 "^nccl: problem on n1: '.*/.nccl.conf' is a pipe: NCCL would read from it"
+  has_lines "$err" 1 "^nccl: problem on n2: "
+  step --ntasks=1 --nccl=strict echo ran
+  is_not "$code" 0 "exit code in strict"
+  rm "$conf"
+  install -m 600 /dev/null "$conf"
+  ok_step --ntasks=1 true
+  has_lines "$err" 1 "^nccl: advice on n1: '.*/.nccl.conf' cannot be opened: Permission denied: NCCL goes on without it"
+  mkfifo "$cluster/work/pipe"
+  ok_step --ntasks=1 --nccl-set="NCCL_CONF_FILE=$cluster/work/pipe" true
+  has_lines "$err" 1 "^nccl: problem on n1: '.*/pipe' is a pipe"
+  NCCL_CONF_FILE=/dev/null ok_step --ntasks=1 true
+  has_not "$err" 'conf'
+  rm "$conf" "$cluster/work/pipe"
+}
+
 case_without_exports_the_plugin_still_sets_up() {
   with_plugin
   ok_step --nodes=2 --ntasks=2 --export=NONE --nccl=show --nccl-set=NCCL_DEBUG=INFO /usr/bin/env

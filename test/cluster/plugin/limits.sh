@@ -4,7 +4,7 @@
 
 locked_memory() { # locked_memory OPTION...: with a shell's low limit that travels with the job
   # shellcheck disable=SC2016
-  run_as_user bash -c 'ulimit -l 64 && exec srun --ntasks=1 --propagate=MEMLOCK "$@" bash -c "ulimit -l"' bash "$@"
+  run_as_user bash -c 'ulimit -l 64 && exec srun --ntasks=1 "$@" bash -c "ulimit -l"' bash "$@"
   is "$code" 0 "exit code with $*"
 }
 
@@ -17,6 +17,8 @@ case_a_low_limit_on_locked_memory_is_lifted() {
   is "$out" 64 "limit with --nccl=off"
   locked_memory --nccl=auto
   is_not "$out" 64 "limit with --nccl=auto"
+  locked_memory --nccl=auto --propagate=MEMLOCK
+  is "$out" 64 "limit that was asked for"
 }
 
 case_one_visible_gpu_per_task_is_told_of() {

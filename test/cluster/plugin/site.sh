@@ -4,7 +4,7 @@
 
 # A step that runs although the site's file is wrong, says so once per node, sets nothing, and fails in strict.
 runs_and_tells_of() { # runs_and_tells_of TEXT
-  ok_step --nodes=2 --ntasks=4 env
+  ok_step --nodelist=n[1-2] --ntasks=4 env
   has_lines "$out" 0 '^MASTER_ADDR='
   has_lines "$err" 1 "^nccl: problem on n1: nothing was set up: $1"
   has_lines "$err" 1 "^nccl: problem on n2: nothing was set up: $1"
@@ -12,6 +12,9 @@ runs_and_tells_of() { # runs_and_tells_of TEXT
   is_not "$code" 0 "exit code in strict"
   is "$out" "" "output in strict"
   has "$err" 'nccl: problem on n1: nothing was set up'
+  # Of nothing there is no table.
+  ok_step --ntasks=1 --nccl=show true
+  has_lines "$err" 1 '^nccl: '
   ok_step --ntasks=1 --nccl=off true
   is "$err" "" "standard error with --nccl=off"
 }
@@ -27,7 +30,7 @@ match = node:n*
 NCCL_IB_TIMEOUT = 22
 CONF
   with_plugin "config=$cluster/etc/profiles.conf"
-  ok_step --nodes=2 --ntasks=2 sh -c './tell; env'
+  ok_step --nodelist=n[1-2] --ntasks=2 sh -c './tell; env'
   has_lines "$out" 1 '^0 n1 n1 [0-9]'
   has_lines "$out" 1 '^1 n2   $'
   has_lines "$out" 1 '^NCCL_IB_TIMEOUT=22$'
@@ -118,11 +121,11 @@ case_an_unknown_argument_on_a_node_costs_neither_job_nor_node() {
 # A job that comes by REST is checked by nobody before it starts.
 case_wrong_variables_that_nobody_has_checked_are_told_of_on_the_node() {
   with_plugin
-  LOCKSTEP_NCCL=loud LOCKSTEP_NCCL_SET=MASTER_PORT=7 from_login_node '' srun --nodes=2 --ntasks=2 env
+  LOCKSTEP_NCCL_TORCH=loud LOCKSTEP_NCCL_SET=MASTER_PORT=7 from_login_node '' srun --nodelist=n[1-2] --ntasks=2 env
   is "$code" 0 "exit code"
   has_lines "$out" 2 '^MASTER_PORT=7$'
-  has_lines "$err" 1 '^nccl: problem on n1: LOCKSTEP_NCCL=loud: want one of'
-  has_lines "$err" 1 '^nccl: problem on n2: LOCKSTEP_NCCL=loud: want one of'
+  has_lines "$err" 1 '^nccl: problem on n1: LOCKSTEP_NCCL_TORCH=loud: want one of'
+  has_lines "$err" 1 '^nccl: problem on n2: LOCKSTEP_NCCL_TORCH=loud: want one of'
   LOCKSTEP_NCCL=strict LOCKSTEP_NCCL_SET=a from_login_node '' srun --ntasks=1 echo ran
   is_not "$code" 0 "exit code in strict"
   is "$out" "" "output in strict"
