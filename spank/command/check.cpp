@@ -8,6 +8,7 @@
 #include "command/command.h"
 #include "command/example_step.h"
 #include "core/error.h"
+#include "step/clean_text.h"
 
 namespace lockstep::spank {
 
@@ -35,9 +36,10 @@ int run(const Arguments& arguments) {
   for (const std::string& file : arguments.plain()) {
     const Report report = check_file(file, node, how);
     fmt::print("{}: {}{}\n", file, report.kind, report.faults.empty() ? ", no fault found" : "");
-    for (const std::string& line : report.contents) fmt::print("  {}\n", line);
-    for (const std::string& fault : report.faults) fmt::print("  {}\n", fault);
-    for (const std::string& remark : report.remarks) fmt::print("  warning: {}\n", remark);
+    // One line each of what a file may hold.
+    for (const std::string& line : report.contents) fmt::print("  {}\n", clean_text(line));
+    for (const std::string& fault : report.faults) fmt::print("  {}\n", clean_text(fault));
+    for (const std::string& remark : report.remarks) fmt::print("  warning: {}\n", clean_text(remark));
     good = good && report.faults.empty();
     missing = missing || report.missing;
   }

@@ -9,11 +9,13 @@
 #include "command/command.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "step/clean_text.h"
 
 namespace {
 
 using lockstep::Error;
 using lockstep::ExitCode;
+using lockstep::spank::clean_text;
 using lockstep::spank::Command;
 
 void print_help() {
@@ -84,10 +86,10 @@ int main(int argc, char** argv) {
     }
     return code;
   } catch (const Error& error) {
-    fmt::print(stderr, "nccl-setup: error: {}\n", error.what());
+    fmt::print(stderr, "nccl-setup: error: {}\n", clean_text(error.what()));
     return static_cast<int>(error.code());
   } catch (const std::exception& error) {
-    fmt::print(stderr, "nccl-setup: internal error: {}\n", error.what());
+    fmt::print(stderr, "nccl-setup: internal error: {}\n", clean_text(error.what()));
     return static_cast<int>(ExitCode::internal);
   }
 }

@@ -9,10 +9,10 @@
 namespace lockstep::spank {
 
 // Lines without newline: variable, value, from where, why; aligned, each at most `width` columns where words
-// allow.
+// allow. Names are cut at 60 columns, values at 400. Printable ASCII, whatever the plan holds.
 std::vector<std::string> table_of(const Plan& plan, std::size_t width = 120);
 
-// "problem: TEXT; REMEDY", one line.
+// "problem: TEXT; REMEDY", one line of printable ASCII.
 std::string line_of(const Finding& finding);
 
 }  // namespace lockstep::spank

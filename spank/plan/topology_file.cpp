@@ -4,8 +4,8 @@
 
 #include "core/error.h"
 #include "plan/concern.h"
+#include "step/clean_text.h"
 #include "topology/generate.h"
-#include "topology/printable.h"
 #include "topology/switch_path.h"
 #include "topology/topology_path.h"
 
@@ -79,7 +79,7 @@ void check_given_file(const Decision& given, const Facts& facts, Settings& setti
   const std::string wrong = complaint(*given.value, facts.machine);
   if (wrong.empty()) return;
   const bool in_file = given.source != Source::option && given.source != Source::user;
-  settings.warn(fmt::format("{}={} ({}): {}", variable, printable(*given.value), given.origin, wrong),
+  settings.warn(fmt::format("{}={} ({}): {}", variable, clean_text(*given.value), given.origin, wrong),
                 in_file ? fmt::format("mend {}, or override it by --nccl-set={}=FILE: {}", given.origin,
                                       variable, how_to_write)
                         : fmt::format("take it out by --nccl-unset={}, or name a file that fits: {}",

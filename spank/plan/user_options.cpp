@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/text.h"
+#include "step/clean_text.h"
 
 namespace lockstep::spank {
 
@@ -94,9 +95,9 @@ void read_into(UserOptions& options, UserOption option, std::string_view text) {
   }
 }
 
-// A text in a message: cut, so that the line stays a line.
+// A text in a message: cut and clean, so that the line stays a line.
 std::string shown(std::string_view text) {
-  return text.size() <= 80 ? std::string(text) : fmt::format("{}...", text.substr(0, 77));
+  return clean_text(text, 80);
 }
 
 bool unsets(const UserOptions& options, const std::string& name) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "plugin/slurm.h"
+#include "step/clean_text.h"
 
 namespace lockstep::spank {
 
@@ -16,10 +17,7 @@ using Line = std::array<char, 1001>;
 Line line_of(std::string_view text) noexcept {
   Line line{};
   const std::size_t length = std::min(text.size(), line.size() - 1);
-  std::transform(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length), line.begin(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x20 || byte == 0x7f ? '?' : c;
-  });
+  std::transform(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length), line.begin(), clean_char);
   return line;
 }
 

@@ -1,4 +1,4 @@
-// Where the plugin's lines go. Every line begins with "nccl: ", has no control characters, and is cut at 1000
+// Where the plugin's lines go. Every line begins with "nccl: ", is printable ASCII, and is cut at 1000
 // bytes.
 #pragma once
 

@@ -5,12 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "step/clean_text.h"
+
 namespace lockstep::spank {
 
 // 'text', every byte that is no printable ASCII as \xHH, and no more than `limit` bytes of it.
 std::string in_quotes(std::string_view text, std::size_t limit = 60);
-
-// Printable ASCII, blanks included.
-bool is_printable(std::string_view text);
 
 }  // namespace lockstep::spank

@@ -7,9 +7,9 @@
 #include <span>
 
 #include "core/text.h"
+#include "step/clean_text.h"
 #include "topology/cpu_set.h"
 #include "topology/nccl_xml.h"
-#include "topology/printable.h"
 
 namespace lockstep::spank {
 
@@ -84,7 +84,7 @@ class Comparison {
   }
 
   std::vector<std::string> take() && {
-    for (std::string& line : found_) line = printable(std::move(line));
+    for (std::string& line : found_) line = clean_text(line);
     return std::move(found_);
   }
 

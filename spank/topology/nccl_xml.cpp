@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "topology/printable.h"
+#include "step/clean_text.h"
 #include "topology/tag_reader.h"
 
 namespace lockstep::spank {
@@ -119,7 +119,7 @@ std::string missing_attribute(const XmlNode& node) {
 }
 
 TopologyFile refused(TopologyFile::Verdict verdict, std::string reason) {
-  return TopologyFile{verdict, printable(std::move(reason)), std::nullopt};
+  return TopologyFile{verdict, clean_text(reason), std::nullopt};
 }
 
 }  // namespace

@@ -41,9 +41,7 @@ void require(bool condition) {
 }
 
 bool is_line(const std::string& text) {
-  return !text.empty() && std::none_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
-  });
+  return !text.empty() && std::none_of(text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; });
 }
 
 Machine node() {
