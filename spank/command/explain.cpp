@@ -14,6 +14,7 @@
 #include "plan/make_plan.h"
 #include "plan/table.h"
 #include "plan/user_options.h"
+#include "step/clean_text.h"
 
 namespace lockstep::spank {
 
@@ -29,8 +30,6 @@ constexpr std::array options = {
     Option{"--ntasks-per-node", "N", "its tasks on each node; default: one for each GPU"},
     Option{"--torch", "auto|on|off", "as --nccl-torch of srun"},
 };
-
-constexpr std::chrono::milliseconds plugin_patience{100};
 
 int many(const Arguments& arguments, const char* name, int otherwise) {
   return arguments.number(name, 1, 100'000).value_or(otherwise);
@@ -85,7 +84,9 @@ std::optional<NcclConf> user_conf_of(const NodeRoot& root, const Environment& en
 
 UserOptions user_options_of(const Arguments& arguments, const Environment& environment) {
   AskedFor asked = read_user_options({}, environment);
-  for (const std::string& complaint : asked.complaints) fmt::print(stderr, "nccl-setup: {}\n", complaint);
+  for (const std::string& complaint : asked.complaints) {
+    fmt::print(stderr, "nccl-setup: {}\n", clean_text(complaint));
+  }
   if (const auto torch = arguments.value("--torch")) {
     asked.options.torch = parse_torch_mode(*torch);
     if (!asked.options.torch) {
@@ -121,12 +122,13 @@ std::string mode_line(const UserOptions& user, const Profile& profile) {
 void print_headline(const Node& node, const SiteConfig& config, const Step& step, const UserOptions& user,
                     bool own) {
   const Profile profile = choose_profile(config, step.node, node.machine);
-  fmt::print("node     {}: {}{}\n", node.name, hardware_of(node.machine),
+  fmt::print("node     {}: {}{}\n", clean_text(node.name), hardware_of(node.machine),
              node.machine.product.empty() ? "" : fmt::format(" ({})", node.machine.product));
-  fmt::print("profile  {} ({})\n", profile.name, why(profile, config));
+  fmt::print("profile  {} ({})\n", profile.name, clean_text(why(profile, config)));
   if (profile.file.empty()) {
-    for (const std::string& line : mismatches(config, step.node, node.machine))
-      fmt::print("         {}\n", line);
+    for (const std::string& line : mismatches(config, step.node, node.machine)) {
+      fmt::print("         {}\n", clean_text(line));
+    }
   }
   fmt::print("{}", mode_line(user, profile));
   fmt::print("step     {} on {}{}\n\n", count_of(static_cast<std::size_t>(step.ranks), "task"),
@@ -140,11 +142,15 @@ std::vector<Finding> findings_about(const Node& node, const std::optional<SiteFi
   for (const Refusal& refusal : site ? site->refusals : std::vector<Refusal>{}) {
     findings.push_back({Finding::Severity::problem, refusal.reason, refusal.remedy});
   }
-  if (node.reading > plugin_patience && !node.root.captured()) {
+  const MachineSource plugin;
+  const bool slow = node.reading > plugin.limit || node.waiting > plugin.wall_limit;
+  if (slow && !node.root.captured()) {
     findings.push_back(
         {Finding::Severity::advice,
-         fmt::format("reading sysfs took {} ms: the plugin goes on after 100 ms without the rest",
-                     node.reading.count()),
+         fmt::format("reading sysfs took {} ms of CPU time, {} ms in all: the plugin stops at {} and {} ms, "
+                     "and chooses no interface and no HCA",
+                     node.reading.count(), node.waiting.count(), plugin.limit.count(),
+                     plugin.wall_limit.count()),
          "try again on the idle node; a driver that answers slowly is worth a look"});
   }
   return findings;
@@ -162,7 +168,7 @@ void print_own_step(const Plan& plan, const Environment& environment) {
   const std::vector<std::string> lines = differences(plan, environment);
   if (lines.empty()) return;
   fmt::print("\nin this step's environment instead:\n");
-  for (const std::string& line : lines) fmt::print("  {}\n", line);
+  for (const std::string& line : lines) fmt::print("  {}\n", clean_text(line));
 }
 
 int run(const Arguments& arguments) {

@@ -33,10 +33,14 @@ Node look_at_node(NodeRoot root, const std::optional<std::string>& name, const E
                   const std::function<void(const Reading&)>& observe) {
   Node node{std::move(root), "", {}};
   node.name = name ? *name : name_of(node.root, environment);
-  const auto begin = std::chrono::steady_clock::now();
-  node.machine = read_machine({node.root.path(), patience, observe});
-  node.reading =
-      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
+  const auto since = [](std::chrono::nanoseconds begin, std::chrono::nanoseconds now) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(now - begin);
+  };
+  const auto cpu = thread_cpu_time();
+  const auto wall = wall_time();
+  node.machine = read_machine({node.root.path(), patience, observe, patience});
+  node.reading = since(cpu, thread_cpu_time());
+  node.waiting = since(wall, wall_time());
   return node;
 }
 

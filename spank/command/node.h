@@ -17,7 +17,8 @@ struct Node {
   NodeRoot root;
   std::string name;  // as Slurm knows it, as far as that is known
   Machine machine;
-  std::chrono::milliseconds reading{0};  // how long it took
+  std::chrono::milliseconds reading{0};  // what it took of CPU time
+  std::chrono::milliseconds waiting{0};  // how long it took in all
 };
 
 // `name` is what the user says, if anything. A command has more time for reading than the plugin.

@@ -1,4 +1,6 @@
 // Network interfaces from sys/class/net.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -20,6 +22,27 @@ bool is_loopback(const std::string& flags) {
   return (std::strtoul(flags.c_str(), nullptr, 16) & loopback) != 0;
 }
 
+// "INTERFACE=eth0.100\nDEVTYPE=vlan\n..."
+std::string kind_in(const std::string& uevent) {
+  constexpr std::string_view key = "DEVTYPE=";
+  for (const std::string& line : split(uevent, '\n')) {
+    if (line.starts_with(key)) return line.substr(key.size());
+  }
+  return {};
+}
+
+// The links lower_NAME in an interface's folder.
+std::vector<std::string> lower_of(Tree& tree, const std::string& at) {
+  std::vector<std::string> lower;
+  for (const std::string& name : tree.names(at)) {
+    if (!name.starts_with("lower_")) continue;
+    const std::string link = fmt::format("{}/{}", at, name);
+    const std::string led = tree.follow(link);
+    if (led != link) lower.push_back(std::filesystem::path(led).filename().string());
+  }
+  return lower;
+}
+
 Interface read_interface(Tree& tree, const std::string& name) {
   Interface interface;
   interface.name = name;
@@ -28,11 +51,7 @@ Interface read_interface(Tree& tree, const std::string& name) {
   interface.type = static_cast<int>(tree.number(at + "/type").value_or(1));
   const std::string state = tree.text(at + "/operstate").value_or("down");
   interface.up = state == "up" || (state == "unknown" && tree.number(at + "/carrier").value_or(0) == 1);
-  // The driver is asked for the speed: only where it matters.
-  if (interface.up && !interface.loopback) {
-    interface.speed_mbps = std::max<std::int64_t>(0, tree.number(at + "/speed").value_or(0));
-  }
-  interface.mtu = static_cast<int>(tree.number(at + "/mtu").value_or(0));
+  interface.kind = kind_in(tree.text(at + "/uevent").value_or(""));
   if (const std::string master = tree.follow(at + "/master"); master != at + "/master") {
     interface.master = std::filesystem::path(master).filename().string();
   }
@@ -40,8 +59,11 @@ Interface read_interface(Tree& tree, const std::string& name) {
   if (above.empty()) above = bus_ids_in(tree.follow(at + "/device"));
   if (!above.empty()) {
     interface.pci = above.back();
+    interface.hardware = true;
     return interface;
   }
+  interface.hardware = at.starts_with("sys/devices/") && !at.starts_with("sys/devices/virtual/");
+  interface.lower = lower_of(tree, at);
   interface.bridge = tree.has_folder(at + "/bridge");
   interface.bond = !interface.bridge && tree.has_folder(at + "/bonding");
   interface.tunnel =
@@ -59,6 +81,11 @@ std::vector<Interface> read_interfaces(Tree& tree) {
     if (name != "bonding_masters") interfaces.push_back(read_interface(tree, name));
   }
   return interfaces;
+}
+
+void read_speed(Tree& tree, Interface& interface) {
+  const std::string at = tree.follow("sys/class/net/" + interface.name);
+  interface.speed_mbps = std::max<std::int64_t>(0, tree.number(at + "/speed").value_or(0));
 }
 
 }  // namespace lockstep::spank

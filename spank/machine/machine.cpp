@@ -1,5 +1,7 @@
 #include "machine/machine.h"
 
+#include <time.h>
+
 #include <algorithm>
 
 #include "core/text.h"
@@ -40,6 +42,15 @@ void add_node_facts(const NodeFacts& facts, Machine& machine) {
   }
 }
 
+// The driver is asked for a speed, under a lock that others may hold for long: last of all, and not for the
+// hundreds of virtual interfaces that containers may have.
+void read_speeds(Tree& tree, std::vector<Interface>& interfaces) {
+  for (Interface& interface : interfaces) {
+    const bool matters = has_usable_address(interface) || interface.hardware || interface.bond;
+    if (interface.up && !interface.loopback && matters) read_speed(tree, interface);
+  }
+}
+
 // Older kernels do not tell the speed of an interface on InfiniBand; its port does.
 void fill_in_speeds(Machine& machine) {
   for (Interface& interface : machine.interfaces) {
@@ -54,6 +65,11 @@ void fill_in_speeds(Machine& machine) {
 }
 
 }  // namespace
+
+bool has_usable_address(const Interface& interface) {
+  return std::any_of(interface.addresses.begin(), interface.addresses.end(),
+                     [](const Address& address) { return !address.link_local; });
+}
 
 bool PciDevice::is_gpu() const {
   return vendor == "0x10de" && (device_class.starts_with("0x0302") || device_class.starts_with("0x0300"));
@@ -77,6 +93,16 @@ const PciDevice* Machine::device(const std::string& busid) const {
   return found == devices.end() ? nullptr : &*found;
 }
 
+std::chrono::nanoseconds thread_cpu_time() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+std::chrono::nanoseconds wall_time() {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
 Machine read_machine(const MachineSource& source) {
   Machine machine;
   Tree tree(source);
@@ -85,12 +111,13 @@ Machine read_machine(const MachineSource& source) {
   read_ephemeral_ports(tree, machine);
   machine.interfaces = read_interfaces(tree);
   machine.hcas = read_hcas(tree);
-  fill_in_speeds(machine);
   read_processors(tree, machine);
   machine.devices = read_pci_devices(tree, machine.hcas);
   add_node_facts(tree.live() ? live_node_facts()
                              : parse_node_facts(tree.text(node_facts_file, node_facts_limit).value_or("")),
                  machine);
+  read_speeds(tree, machine.interfaces);
+  fill_in_speeds(machine);
   machine.complete = tree.complete();
   return machine;
 }

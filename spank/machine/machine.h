@@ -20,18 +20,23 @@ struct Address {
 
 struct Interface {
   std::string name;
-  bool up = false;              // operstate up, or unknown with a carrier
-  bool loopback = false;        // flags & IFF_LOOPBACK
-  int type = 1;                 // ARPHRD_*: 1 Ethernet, 32 InfiniBand, 65534 none, 768 tunnel, 772 loopback
-  bool bridge = false;          // has a folder `bridge`
-  bool bond = false;            // has a folder `bonding`
-  bool tunnel = false;          // tun, tap, or a tunnel by its type
-  std::string master;           // bond or bridge that it is a port of
-  std::int64_t speed_mbps = 0;  // 0: not known
-  int mtu = 0;
-  std::string pci;  // bus id of its device; empty for virtual ones
+  bool up = false;        // operstate up, or unknown with a carrier
+  bool loopback = false;  // flags & IFF_LOOPBACK
+  int type = 1;           // ARPHRD_*: 1 Ethernet, 32 InfiniBand, 65534 none, 768 tunnel, 772 loopback
+  bool bridge = false;    // has a folder `bridge`
+  bool bond = false;      // has a folder `bonding`
+  bool tunnel = false;    // tun, tap, or a tunnel by its type
+  bool hardware = false;  // of a device: on PCI, or on a bus without ids, as Hyper-V's and virtio-mmio
+  std::string kind;       // DEVTYPE of its uevent: vlan, vxlan, wireguard, wlan, ...; often empty
+  std::string master;     // bond or bridge that it is a port of
+  std::vector<std::string> lower;  // of one that is no hardware: what it stands on, as a VLAN on its device
+  std::int64_t speed_mbps = 0;     // 0: not known, or virtual without an address
+  std::string pci;                 // bus id of its device; empty for virtual ones
   std::vector<Address> addresses;
 };
+
+// Addresses that other nodes can reach.
+bool has_usable_address(const Interface& interface);
 
 struct Gid {
   int index = 0;
@@ -102,14 +107,24 @@ struct Reading {
   std::string text;  // what the file holds, or where the link leads
 };
 
+std::chrono::nanoseconds thread_cpu_time();  // of the calling thread, user's and system's
+std::chrono::nanoseconds wall_time();        // of a clock that only goes forward
+
 // Where a node is read from. `root` is "/" or a folder with a captured tree (sys/, proc/, etc/). In a
 // captured tree addresses, /dev/shm and memlock come from the text file `lockstep-node` (written by capture),
 // else from getifaddrs, statvfs and getrlimit.
 struct MachineSource {
   std::filesystem::path root = "/";
-  std::chrono::milliseconds limit{100};  // for all reading; checked before every file
+  // For all reading; checked before every file. CPU time of the calling thread, which is what reading sysfs
+  // costs: by a clock on the wall some of many tasks that start on a busy node would run out of time and
+  // decide otherwise than the rest.
+  std::chrono::milliseconds limit{100};
   // Told of everything that is read, so that a capture holds neither more nor less. Null: nobody is told.
   std::function<void(const Reading&)> observe = nullptr;
+  // A read that waits for a driver takes no CPU time: for all reading, by the clock on the wall.
+  std::chrono::milliseconds wall_limit{2000};
+  std::function<std::chrono::nanoseconds()> cpu_clock = thread_cpu_time;
+  std::function<std::chrono::nanoseconds()> wall_clock = wall_time;
 };
 
 // Never throws for what it finds or does not find: a file that cannot be read is a fact that is not known.

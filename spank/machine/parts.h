@@ -8,7 +8,9 @@
 
 namespace lockstep::spank {
 
-std::vector<Interface> read_interfaces(Tree& tree);  // addresses left out
+std::vector<Interface> read_interfaces(Tree& tree);  // addresses and speeds left out
+
+void read_speed(Tree& tree, Interface& interface);
 
 std::vector<Hca> read_hcas(Tree& tree);
 

@@ -14,6 +14,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "machine/names.h"
+#include "step/clean_text.h"
 
 namespace lockstep::spank {
 
@@ -29,14 +30,14 @@ struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
-bool is_control(char c) {
-  return (c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == 127;
+bool is_odd(char c) {
+  return !is_printable(c) && c != '\n' && c != '\t';
 }
 
 // Names end up in lists with commas, on terminals and in environments.
 bool is_plain(std::string_view name) {
   return std::all_of(name.begin(), name.end(),
-                     [](char c) { return c > ' ' && c < 127 && c != ',' && c != '='; });
+                     [](char c) { return is_printable(c) && c != ' ' && c != ',' && c != '='; });
 }
 
 std::optional<std::string> read_link(const fs::path& path) {
@@ -71,10 +72,11 @@ std::optional<std::string> led_to(const std::string& folder, const std::string& 
 Tree::Tree(const MachineSource& source)
     : source_(source),
       live_(source.root.lexically_normal() == "/"),
-      deadline_(std::chrono::steady_clock::now() + source.limit) {}
+      cpu_deadline_(source.cpu_clock() + source.limit),
+      wall_deadline_(source.wall_clock() + source.wall_limit) {}
 
 bool Tree::in_time() {
-  complete_ = complete_ && std::chrono::steady_clock::now() < deadline_;
+  complete_ = complete_ && source_.cpu_clock() < cpu_deadline_ && source_.wall_clock() < wall_deadline_;
   return complete_;
 }
 
@@ -124,7 +126,7 @@ std::optional<std::string> Tree::text(const std::string& path, std::size_t limit
   }
   content.resize(size);
   tell(Reading::Kind::file, path, content);
-  std::replace_if(content.begin(), content.end(), is_control, '?');
+  std::replace_if(content.begin(), content.end(), is_odd, '?');
   return std::string(trim(content));
 }
 

@@ -1,4 +1,4 @@
-// Small files below a root, read within a time limit and never from outside of that root.
+// Small files below a root, read within limits of time and never from outside of that root.
 #pragma once
 
 #include <chrono>
@@ -23,8 +23,8 @@ class Tree {
   bool live() const { return live_; }
   bool complete() const { return complete_; }
 
-  // The first `limit` bytes of a plain file, without blanks and newlines at both ends; other control
-  // characters become question marks.
+  // The first `limit` bytes of a plain file, without blanks and newlines at both ends; what is
+  // neither printable ASCII, newline nor tab becomes question marks.
   std::optional<std::string> text(const std::string& path, std::size_t limit = 4096);
   // The same as a number; nothing where it is none.
   std::optional<std::int64_t> number(const std::string& path);
@@ -49,7 +49,8 @@ class Tree {
   const MachineSource& source_;
   bool live_;
   bool complete_ = true;
-  std::chrono::steady_clock::time_point deadline_;
+  std::chrono::nanoseconds cpu_deadline_;
+  std::chrono::nanoseconds wall_deadline_;
   std::map<std::string, std::optional<std::string>> real_folders_;
 };
 

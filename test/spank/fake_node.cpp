@@ -197,11 +197,27 @@ class Writer {
     link(fs::path("sys/bus/pci/devices") / busid, at);
   }
 
+  // A nic without `pci=` is on a bus without ids.
+  fs::path device_of(const Line& line) {
+    if (line.kind == "virtual") return "sys/devices/virtual";
+    const std::string busid = line.get("pci");
+    return busid.empty() ? fs::path("sys/devices/platform") / line.name
+                         : pci(line, busid, {{"class", "0x020000"}});
+  }
+
+  // As the kernel does: only some kinds tell.
+  static std::string device_type(const std::string& kind) {
+    for (const std::string_view silent : {"", "dummy", "loopback", "tun"}) {
+      if (kind == silent) return "";
+    }
+    return "\nDEVTYPE=" + kind;
+  }
+
   void interface(const Line& line) {
     const std::string busid = line.get("pci");
-    const fs::path device = busid.empty() ? "sys/devices/virtual" : pci(line, busid, {{"class", "0x020000"}});
+    const fs::path device = device_of(line);
     const fs::path at = device / "net" / line.name;
-    const std::string kind = line.get("kind", busid.empty() ? "dummy" : "");
+    const std::string kind = line.get("kind");
     const std::string state = line.get("state", kind == "loopback" || kind == "tun" ? "unknown" : "up");
     const bool loopback = kind == "loopback";
     file(at / "flags", loopback ? "0x9" : "0x1003");
@@ -209,14 +225,22 @@ class Writer {
     file(at / "operstate", state);
     if (state != "down") file(at / "carrier", "1");
     file(at / "speed", line.get("speed", "-1"));
-    file(at / "mtu", line.get("mtu", "1500"));
+    file(at / "uevent", "INTERFACE=" + line.name + device_type(kind));
     if (kind == "bridge") file(at / "bridge/bridge_id", "8000.000000000000");
     if (kind == "bond") file(at / "bonding/mode", "802.3ad 4");
     if (kind == "tun") file(at / "tun_flags", "0x1");
-    if (!busid.empty()) link(at / "device", device);
+    if (line.kind == "nic") link(at / "device", device);
     if (const auto master = line.get("master"); !master.empty()) {
-      link(at / "master", fs::path("sys/devices/virtual/net") / master);
+      const fs::path above = fs::path("sys/devices/virtual/net") / master;
+      link(at / "master", above);
+      link(above / ("lower_" + line.name), at);
     }
+    for (const std::string& lower : split(line.get("lower"), ',')) {
+      const auto below = interfaces_.find(lower);
+      if (below == interfaces_.end()) throw std::runtime_error("\"" + lower + "\" must come first");
+      link(at / ("lower_" + lower), below->second);
+    }
+    interfaces_[line.name] = at;
     link(fs::path("sys/class/net") / line.name, at);
     for (const std::string& address : split(line.get("address"), ',')) {
       facts_ += "address " + line.name + " " + address + "\n";
@@ -256,6 +280,7 @@ class Writer {
   fs::path root_;
   std::string facts_;
   std::map<std::string, fs::path> folders_;       // of PCI devices
+  std::map<std::string, fs::path> interfaces_;    // folders
   std::map<std::string, std::string> numa_cpus_;  // by NUMA node
 };
 
@@ -283,7 +308,7 @@ lockstep::spank::Machine fake_machine(std::string_view description) {
   // Without the usual limit: a busy test machine shall not change what is found.
   lockstep::spank::MachineSource source;
   source.root = folder.path();
-  source.limit = std::chrono::minutes(1);
+  source.limit = source.wall_limit = std::chrono::minutes(1);
   return lockstep::spank::read_machine(source);
 }
 

@@ -6,9 +6,12 @@
 //   cpu vendor=GenuineIntel family=6 model=143
 //   numa 0 cpus=0-47
 //   gpu 0000:19:00.0 numa=0 under=0000:15:01.0,0000:17:00.0 device=2330 cpus=0-47 speed="32.0 GT/s PCIe"
-//   width=16 nic eno1 pci=0000:06:00.0 numa=0 speed=25000 address=10.0.0.4,fe80::1
-//       also: state=up|down|unknown type=32 master=bond0 vendor= device=
-//   virtual docker0 kind=bridge|bond|tun|dummy|loopback, and what a nic has
+//       width=16
+//   nic eno1 pci=0000:06:00.0 numa=0 speed=25000 address=10.0.0.4,fe80::1
+//       also: state=up|down|unknown type=32 master=bond0 vendor= device=; kind=wlan; without pci= it is on
+//       another bus
+//   virtual docker0 kind=bridge|bond|tun|dummy|loopback|vlan|vxlan|geneve|wireguard|macvlan, and what a nic
+//       has; lower=eth0: what it stands on, which comes before it
 //   hca mlx5_0 pci=0000:18:00.0 numa=0 under=... rate=400 layer=InfiniBand state=ACTIVE netdev=ib0 port=1
 //       gid=3=0000:0000:0000:0000:0000:ffff:0a00:0004 (RoCE v2) or gid=0=v1=fe80:... (v1), several with
 //       commas

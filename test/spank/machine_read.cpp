@@ -79,7 +79,6 @@ TEST_CASE("an InfiniBand node is read with all that NCCL's set-up needs", "[mach
   CHECK(ib0.type == 32);
   CHECK(ib0.up);
   CHECK(ib0.speed_mbps == 400000);
-  CHECK(ib0.mtu == 4092);
   CHECK(ib0.pci == "0000:19:00.0");
   REQUIRE(ib0.addresses.size() == 2);
   CHECK(ib0.addresses[1].link_local);
@@ -98,6 +97,28 @@ TEST_CASE("bonds, bridges, ports and tunnels are told apart", "[machine]") {
   CHECK(interface_of(machine, "tun0").up);
   CHECK_FALSE(interface_of(machine, "eno1").tunnel);
   CHECK(machine.memlock_bytes == 8 << 20);
+}
+
+TEST_CASE("the kernel's word for what an interface is, and what it stands on, are read", "[machine]") {
+  const Machine bridge = fixture_machine("host-bridge");
+  CHECK(interface_of(bridge, "br-mgmt").kind == "bridge");
+  CHECK(interface_of(bridge, "br-mgmt").lower == Strings{"eno1", "vnet0"});
+  CHECK_FALSE(interface_of(bridge, "br-mgmt").hardware);
+  CHECK(interface_of(bridge, "eno1").hardware);
+  CHECK(interface_of(bridge, "eno1").lower.empty());
+  CHECK(interface_of(bridge, "eno1").speed_mbps == 25000);
+  CHECK(interface_of(bridge, "vnet0").kind.empty());
+  const Machine overlays = fixture_machine("vlan-beside-overlays");
+  CHECK(interface_of(overlays, "eth0.100").kind == "vlan");
+  CHECK(interface_of(overlays, "eth0.100").lower == Strings{"eth0"});
+  CHECK(interface_of(overlays, "nordlynx").kind == "wireguard");
+  const Machine other_bus = fake_machine("nic eth0 speed=1000\nvirtual eth1 speed=1000\n");
+  CHECK(interface_of(other_bus, "eth0").hardware);
+  CHECK(interface_of(other_bus, "eth0").pci.empty());
+  CHECK(interface_of(other_bus, "eth0").speed_mbps == 1000);
+  CHECK_FALSE(interface_of(other_bus, "eth1").hardware);
+  // Nobody reaches it: its driver is not asked.
+  CHECK(interface_of(other_bus, "eth1").speed_mbps == 0);
 }
 
 TEST_CASE("an InfiniBand interface without a speed of its own has its port's", "[machine]") {
@@ -133,7 +154,7 @@ TEST_CASE("virtual functions beside their physical one are left out unless RDMA 
   }
   MachineSource source;
   source.root = root.path();
-  source.limit = std::chrono::minutes(1);
+  source.limit = source.wall_limit = std::chrono::minutes(1);
   const Machine machine = read_machine(source);
   CHECK(machine.device("0000:01:00.0") != nullptr);
   CHECK(machine.device("0000:01:00.1") == nullptr);
@@ -148,7 +169,7 @@ TEST_CASE("Arm and POWER processors are recognised, and drivers of both kinds of
     std::ofstream(root / "proc/driver/nvidia/version") << driver;
     MachineSource source;
     source.root = root.path();
-    source.limit = std::chrono::minutes(1);
+    source.limit = source.wall_limit = std::chrono::minutes(1);
     return read_machine(source);
   };
   const Machine arm =
@@ -185,11 +206,12 @@ TEST_CASE("a copy of what was observed shows the same node", "[machine]") {
       "hca mlx5_0 pci=0000:18:00.0 under=0000:17:00.0 netdev=ib0\n"
       "nic ib0 pci=0000:18:00.0 type=32 speed=400000\n"
       "virtual bond0 kind=bond speed=100 address=10.0.0.1\nnic eth0 pci=0000:02:00.0 master=bond0\n"
+      "virtual bond0.5 kind=vlan lower=bond0 address=10.0.5.1\n"
       "gpu 0000:19:00.0 under=0000:17:00.0\nnuma 0 cpus=0-3 map=f\n",
       original.path());
   MachineSource source;
   source.root = original.path();
-  source.limit = std::chrono::minutes(1);
+  source.limit = source.wall_limit = std::chrono::minutes(1);
   source.observe = [&](const Reading& reading) {
     const auto at = copy.path() / reading.path;
     std::filesystem::create_directories(at.parent_path());
@@ -206,6 +228,8 @@ TEST_CASE("a copy of what was observed shows the same node", "[machine]") {
   REQUIRE(second.interfaces.size() == first.interfaces.size());
   CHECK(interface_of(second, "eth0").master == "bond0");
   CHECK(interface_of(second, "bond0").bond);
+  CHECK(interface_of(second, "bond0.5").kind == "vlan");
+  CHECK(interface_of(second, "bond0.5").lower == Strings{"bond0"});
   CHECK(interface_of(second, "bond0").addresses.size() == 1);
   REQUIRE(second.hcas.size() == 1);
   CHECK(second.hcas[0].netdev == "ib0");
@@ -218,7 +242,7 @@ TEST_CASE("a copy of what was observed shows the same node", "[machine]") {
 
 TEST_CASE("this very machine is read", "[machine]") {
   MachineSource source;
-  source.limit = std::chrono::minutes(1);
+  source.limit = source.wall_limit = std::chrono::minutes(1);
   std::set<std::string> paths;
   source.observe = [&](const Reading& reading) { paths.insert(reading.path); };
   const Machine machine = read_machine(source);
