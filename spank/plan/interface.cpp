@@ -82,6 +82,14 @@ void advise_on_none(const Facts& facts, Settings& settings, const InterfaceChoic
                   "name one in the profile (interfaces), or --nccl-set=NCCL_SOCKET_IFNAME==NAME");
 }
 
+// Where nothing but the name decides, it may be one that leads nowhere.
+void advise_on_name(const Facts& facts, Settings& settings, const InterfaceChoice& choice) {
+  if (facts.step.nodes < 2 || !choice.by_name_alone) return;
+  settings.advise(fmt::format("of several interfaces that would do {} was taken by its name alone: not {}",
+                              join(choice.chosen), describe(choice.passed_over)),
+                  "name the right one in the profile (interfaces), or --nccl-set=NCCL_SOCKET_IFNAME==NAME");
+}
+
 }  // namespace
 
 void set_interface(const Facts& facts, Settings& settings) {
@@ -98,6 +106,7 @@ void set_interface(const Facts& facts, Settings& settings) {
     return;
   }
   if (choice.chosen.empty()) return advise_on_none(facts, settings, choice);
+  advise_on_name(facts, settings, choice);
   const std::string reason = reason_of(choice);
   const std::string list = "=" + join(choice.chosen);
   if (choice.by_profile) {

@@ -154,12 +154,21 @@ torch=$(sed -n 's/^srun .*--nccl-torch=\([a-z]*\).*/\1/p' "$root/sbatch/pytorch.
 check "a single task has no rank" fails tells RANK 0 explain ib --nodes 1 --ntasks-per-node 1
 check "but in the batch script for PyTorch" tells RANK 0 explain ib --nodes 1 --ntasks-per-node 1 --torch "$torch"
 
+# Foreign text cannot steer a terminal.
+printf '\302\23331m_A\033[2J = x\342\200\256\n' >escape.nccl.conf
+check "a name in a file is printed without escapes" says "sets '??31m_A?[2J '" "$nccl_setup" check escape.nccl.conf
+check "a value in the environment too" tells NCCL_SOCKET_IFNAME '=ib0?[2J??' \
+  explain ib --env $'NCCL_SOCKET_IFNAME==ib0\033[2J\302\233'
+check "an error too" complains 64 '--nodes ?[2J' explain ib --nodes $'\033[2J'
+
 # ---- capture ----
 same_from_tar() { diff <(explain "$1" --node gpu-1) <(explain "$2"); }
 check "capture of a tree" "$nccl_setup" capture --root ib --node gpu-1 -o ib.tar
 check "the capture gives the same table" same_from_tar ib ib.tar
 check "an unpacked capture too" exits 0 env -C "$scratch" bash -c 'mkdir unpacked && tar -C unpacked -xf ib.tar'
 check "with the same table" same_from_tar ib unpacked
+check "capture of a node with bridges" "$nccl_setup" capture --root each/host-bridge -o bridge.tar
+check "it has what they stand on" tells NCCL_SOCKET_IFNAME =br-mgmt explain bridge.tar
 links_stay_inside() { [[ -z $(find unpacked -type l -lname '/*') && -n $(find unpacked -type l) ]]; }
 check "links stay inside of it" links_stay_inside
 check "capture of this machine" "$nccl_setup" capture -o here.tar

@@ -71,7 +71,8 @@ TEST_CASE("without a fabric of its own the fastest interface is taken", "[plan][
         "=rdma0 rdma0 AF_INET | the fastest, 200 Gb/s; not rdma1, rdma2 and 13 more (as fast, later by "
         "name), eth0 "
         "(slower), eth1 (down)");
-  CHECK(choice_on("workstation") == "=eth0 eth0 AF_INET | the fastest, 1 Gb/s; not wlan0 (speed not known)");
+  CHECK(choice_on("workstation") ==
+        "=eth0 eth0 AF_INET | on a device of the node, 1 Gb/s; not wlan0 (wireless)");
   CHECK(choice_on("efa") ==
         "=enp71s0 enp71s0 AF_INET | the only one that reaches other nodes; not enp88s0, enp105s0 and 5 more "
         "(down)");
@@ -102,7 +103,8 @@ TEST_CASE("containers' ends with link-local addresses are not taken", "[plan][in
 
 TEST_CASE("bridges and overlays of a container platform are not taken", "[plan][interface]") {
   CHECK(choice_on("kubernetes-bridges") ==
-        "=enp1s0 enp1s0 AF_INET | the only one that reaches other nodes; not br-3f1c2a, cali0a1b2c3d4e5 and "
+        "=enp1s0 enp1s0 AF_INET | the only one that reaches other nodes; not br-3f1c2a90b7de, "
+        "cali0a1b2c3d4e5 and "
         "4 more "
         "(container bridge), tunl0, wg0 (tunnel)");
 }
@@ -166,7 +168,7 @@ TEST_CASE("a physical interface goes before a virtual one of its speed, and name
   const InterfaceChoice choice = choose_interface(machine, {});
   REQUIRE(choice.chosen.size() == 1);
   CHECK(choice.chosen[0]->name == "eth9");
-  CHECK(describe(choice.passed_over) == "eth10 (as fast, later by name), br0 (virtual)");
+  CHECK(describe(choice.passed_over) == "eth10 (as fast, later by name), br0 (a bridge on no device)");
 }
 
 TEST_CASE("a bridge with the node's address is taken where nothing else is", "[plan][interface]") {
@@ -174,6 +176,107 @@ TEST_CASE("a bridge with the node's address is taken where nothing else is", "[p
       "virtual br0 kind=bridge speed=1000 address=10.0.0.1\nnic eth0 pci=0000:01:00.0 speed=1000 "
       "master=br0\n");
   CHECK(value(PlanFixture(machine).plan_of(set_interface), ifname) == "=br0");
+}
+
+TEST_CASE("a host's bridge is as fast as the device on it, whatever its name", "[plan][interface]") {
+  CHECK(choice_on("host-bridge") ==
+        "=br-mgmt br-mgmt AF_INET | the fastest, 25 Gb/s; not eno2 (slower), eno1, vnet0 (port of br-mgmt), "
+        "virbr0 (container bridge)");
+  CHECK(choice_on("openvswitch-host") ==
+        "=br-ex br-ex AF_INET | the fastest, 25 Gb/s; not eno2 (slower), ovn-k8s-mp0 (overlay), br-int, "
+        "ovs-system (down), eno1 (port of ovs-system) and 2 more");
+  // The device may be further below; a bridge of Docker's with one is the host's.
+  const Machine machine = fake_machine(
+      "nic eno1 pci=0000:01:00.0 speed=10000 master=bond0\nvirtual bond0 kind=bond speed=10000\n"
+      "virtual bond0.7 kind=vlan lower=bond0 master=docker0\n"
+      "virtual docker0 kind=bridge address=10.0.0.1\nnic eno2 pci=0000:02:00.0 speed=1000 "
+      "address=10.1.0.1\n");
+  CHECK(choose_interface(machine, {}).reason == "the fastest, 10 Gb/s");
+  CHECK(choose_interface(machine, {}).chosen.at(0)->name == "docker0");
+}
+
+TEST_CASE("only Docker's own names of bridges are taken for Docker's", "[plan][interface]") {
+  const auto reasons = [](const std::string& name) {
+    const Machine machine = fake_machine("virtual " + name + " kind=bridge address=172.19.0.1\n");
+    return describe(choose_interface(machine, {}).passed_over);
+  };
+  CHECK(reasons("br-0123456789ab") == "br-0123456789ab (container bridge)");
+  CHECK(reasons("br-0123456789ag").empty());
+  CHECK(reasons("br-0123456789a").empty());
+  CHECK(reasons("br-ex").empty());
+}
+
+TEST_CASE("a VLAN of a device goes before overlays and bridges of this node", "[plan][interface]") {
+  CHECK(
+      choice_on("vlan-beside-overlays") ==
+      "=eth0.100 eth0.100 AF_INET | on a device of the node; not antrea-gw0, nordlynx and 1 more (overlay), "
+      "eth0 (no address), lxdbr0 (container bridge), ovs-system (down)");
+  // However fast a virtual one calls itself.
+  const Machine machine = fake_machine(
+      "nic eth0 pci=0000:01:00.0 speed=1000\nvirtual eth0.5 kind=vlan lower=eth0 speed=1000 "
+      "address=10.0.0.1\n"
+      "virtual aaa0 speed=10000 address=10.1.0.1\nvirtual abr0 kind=bridge speed=10000 address=10.2.0.1\n"
+      "nic wlan0 pci=0000:02:00.0 kind=wlan address=10.3.0.1\n");
+  const InterfaceChoice choice = choose_interface(machine, {});
+  CHECK(choice.reason == "on a device of the node, 1 Gb/s");
+  CHECK(choice.kind == "other, 1 Gb/s");
+  CHECK(describe(choice.passed_over) ==
+        "wlan0 (wireless), aaa0 (virtual), abr0 (a bridge on no device), eth0 (no address)");
+}
+
+TEST_CASE("a device goes before a VLAN on it, whatever their names", "[plan][interface]") {
+  const Machine machine = fake_machine(
+      "nic eth0 pci=0000:01:00.0 speed=1000 address=10.0.0.1\n"
+      "virtual data kind=vlan lower=eth0 speed=1000 address=10.0.5.1\n");
+  const InterfaceChoice choice = choose_interface(machine, {});
+  CHECK(choice.chosen.at(0)->name == "eth0");
+  CHECK(describe(choice.passed_over) == "data (virtual)");
+}
+
+TEST_CASE("an interface of a device without a PCI bus id goes before virtual ones", "[plan][interface]") {
+  const Machine machine = fake_machine("virtual aaa0 address=10.1.0.1\nnic eth0 address=10.0.0.4\n");
+  CHECK(choose_interface(machine, {}).chosen.at(0)->name == "eth0");
+}
+
+TEST_CASE("a container's eth0 is taken before a bridge and an overlay", "[plan][interface]") {
+  const Machine machine = fake_machine(
+      "virtual br0 kind=bridge speed=10000 address=10.1.0.1\nvirtual eth0 speed=10000 address=10.77.0.1\n"
+      "virtual a.1 kind=vxlan speed=10000 address=10.2.0.1\n");
+  const InterfaceChoice choice = choose_interface(machine, {});
+  CHECK(choice.chosen.at(0)->name == "eth0");
+  CHECK(choice.reason == "the likeliest of virtual ones, 10 Gb/s");
+  CHECK_FALSE(choice.by_name_alone);
+}
+
+TEST_CASE("virtual interfaces that stand on each other end the search", "[plan][interface]") {
+  Machine machine = fake_machine("virtual a0 address=10.0.0.1\nvirtual b0 address=10.0.0.2\n");
+  machine.interfaces.at(0).lower = {"b0", "b0", "none"};
+  machine.interfaces.at(1).lower = {"a0", "a0"};
+  CHECK(choose_interface(machine, {}).chosen.at(0)->name == "a0");
+}
+
+TEST_CASE("a choice by name alone is worth a word where there are other nodes", "[plan][interface]") {
+  PlanFixture node(fake_machine(
+      "nic eno1 pci=0000:01:00.0 speed=1000 address=10.0.0.1\n"
+      "nic eno2 pci=0000:01:00.1 speed=1000 address=10.1.0.1\nnic eno3 pci=0000:01:00.2 speed=100\n"));
+  const Plan plan = node.plan_of(set_interface);
+  CHECK(value(plan, ifname) == "=eno1");
+  CHECK(findings(plan) ==
+        "advice: of several interfaces that would do eno1 was taken by its name alone: not eno2 (as fast, "
+        "later by name), eno3 (no address)\n");
+  CHECK(plan.findings[0].remedy ==
+        "name the right one in the profile (interfaces), or --nccl-set=NCCL_SOCKET_IFNAME==NAME");
+  node.step.nodes = 1;
+  CHECK(node.plan_of(set_interface).findings.empty());
+  node.step.nodes = 2;
+  node.profile.interfaces = {"eno*"};
+  CHECK(node.plan_of(set_interface).findings.empty());
+  node.profile.interfaces = {};
+  // Interfaces of HCAs are alike by design.
+  node.machine.hcas = {{"mlx5_0", "", "eno1", {}}, {"mlx5_1", "", "eno2", {}}};
+  CHECK(node.plan_of(set_interface).findings.empty());
+  node.machine.hcas.pop_back();
+  CHECK_FALSE(node.plan_of(set_interface).findings.empty());
 }
 
 TEST_CASE("UCX gets the interface only where there is no HCA at all", "[plan][interface]") {
