@@ -19,10 +19,11 @@ parse_link() {
 }
 
 check_network_options() {
-  local link names=" lo $interface "
+  local link number names=" lo $interface "
   [[ $interface =~ ^[a-z][A-Za-z0-9._-]{0,14}$ ]] ||
     die "--interface=$interface: want a name of at most 15 letters, digits and . _ -"
   [[ -z $rate || $rate =~ ^[1-9][0-9]{0,5}[kmg]bit$ ]] || die "--rate=$rate: want a number and kbit, mbit or gbit"
+  for ((number = 1; number <= ${#extra_interfaces[@]}; ++number)); do names+="veth-$number "; done # see add_link
   for link in "${extra_interfaces[@]}"; do
     parse_link "$link" || die "--extra-interface=$link: want NAME[:KIND][=ADDRESS/LENGTH][,down]; see: $0 --help"
     [[ $names != *" $link_name "* ]] || die "--extra-interface=$link: there is already an interface $link_name"
@@ -123,7 +124,7 @@ add_bridge() {
 
 # Adds further link number $2 to node $1.
 add_link() {
-  local node=$1 number=$2 port=veth${link_name:0:11}
+  local node=$1 number=$2 port=veth-$2
   case $link_kind in
     veth) plug "n$node" "$link_name" "n$node.$number" "bridge$number" ;;
     bridge)

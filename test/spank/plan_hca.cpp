@@ -107,6 +107,17 @@ TEST_CASE("where only some GPUs have an adapter beside them, all of the fastest 
   CHECK(reason(plan, list) == "200 Gb/s InfiniBand; not mlx5_2:1 (100 Gb/s InfiniBand)");
 }
 
+TEST_CASE("where only some GPUs have an adapter beside them, a slower one beside a GPU is taken too",
+          "[plan][hca]") {
+  const Machine machine = fake_machine(
+      "gpu 0000:12:00.0 under=0000:10:01.0\ngpu 0000:42:00.0 under=0000:40:01.0\n"
+      "hca mlx5_0 pci=0000:13:00.0 under=0000:10:01.0 rate=100\nhca mlx5_1 pci=0000:80:00.0 rate=200\n"
+      "hca mlx5_2 pci=0000:81:00.0 rate=100 device=101d\n");
+  const Plan plan = PlanFixture(machine).plan_of(set_hcas);
+  CHECK(value(plan, list) == "=mlx5_0:1,mlx5_1:1");
+  CHECK(reason(plan, list) == "200 Gb/s InfiniBand; not mlx5_2:1 (100 Gb/s InfiniBand)");
+}
+
 TEST_CASE("without GPUs all ports of the highest rate are taken", "[plan][hca]") {
   CHECK(choice_on("slow-eth0-beside-ib") == "=mlx5_0:1 | 100 Gb/s InfiniBand; not mlx5_1:1 (DOWN)");
   CHECK(choice_on("gids-differ") == "=mlx5_0:1,mlx5_1:1 | 100 Gb/s Ethernet");

@@ -1,5 +1,6 @@
 // NCCL_TOPO_FILE as a whole: who names the file, whether it fits, and what is then set or said.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -216,6 +217,12 @@ TEST_CASE("a file in the generated one's place that cannot be trusted is replace
     write(path, text);
     REQUIRE(::chmod(path.c_str(), 0666) == 0);
   }
+  SECTION("somebody else's") {
+    write(path, text);
+    REQUIRE(::chmod(path.c_str(), 0600) == 0);
+    if (::geteuid() != 0) return;  // nobody gives a file away
+    REQUIRE(::chown(path.c_str(), 65534, 65534) == 0);
+  }
   SECTION("a link") {
     write(folder / "elsewhere", text);
     fs::create_symlink(folder / "elsewhere", path);
@@ -226,6 +233,7 @@ TEST_CASE("a file in the generated one's place that cannot be trusted is replace
   REQUIRE(::lstat(path.c_str(), &status) == 0);
   CHECK(S_ISREG(status.st_mode));
   CHECK((status.st_mode & 077) == 0);
+  CHECK(status.st_uid == ::geteuid());
 }
 
 TEST_CASE("a generated file that cannot be written is said, and nothing is set or left behind",
