@@ -1,5 +1,6 @@
 // nccl-setup explain: what the plugin would set for a step on a node, and why.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
 
@@ -13,6 +14,7 @@
 #include "core/text.h"
 #include "plan/make_plan.h"
 #include "plan/table.h"
+#include "plan/user_file.h"
 #include "plan/user_options.h"
 #include "step/clean_text.h"
 
@@ -75,11 +77,11 @@ std::optional<SiteFile> site_of(const Arguments& arguments, const NodeRoot& root
   return site;
 }
 
-std::optional<NcclConf> user_conf_of(const NodeRoot& root, const Environment& environment) {
+std::optional<NcclConf> user_conf_of(const NodeRoot& root, const Environment& environment,
+                                     const UserOptions& options) {
   if (root.captured()) return std::nullopt;
-  if (const auto named = find(environment, "NCCL_CONF_FILE")) return read_nccl_conf(*named);
-  const auto home = find(environment, "HOME");
-  return home ? read_nccl_conf(std::filesystem::path(*home) / ".nccl.conf") : std::nullopt;
+  const auto path = user_file_path(environment, options, ::getuid());
+  return path.empty() ? std::nullopt : read_nccl_conf(path);
 }
 
 UserOptions user_options_of(const Arguments& arguments, const Environment& environment) {
@@ -179,10 +181,10 @@ int run(const Arguments& arguments) {
   const auto site = site_of(arguments, node.root);
   Environment environment = own ? process : make_up_step(arguments, node, process);
   add_given(arguments, environment);
-  const auto user_file = user_conf_of(node.root, environment);
   const auto site_conf = nccl_conf_of(node.root);
   const Step step = read_step(environment, arguments.command());
   const UserOptions user = user_options_of(arguments, environment);
+  const auto user_file = user_conf_of(node.root, environment, user);
   const SiteConfig config = site ? site->config : SiteConfig{};
   // No folder for temporary files: an explanation leaves nothing behind.
   const Plan plan =

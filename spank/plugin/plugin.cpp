@@ -10,6 +10,7 @@
 #include "plugin/guard.h"
 #include "plugin/log.h"
 #include "plugin/options.h"
+#include "plugin/outer_step.h"
 #include "plugin/slurm.h"
 #include "plugin/state.h"
 #include "plugin/task.h"
@@ -47,6 +48,7 @@ int init(spank_t spank, int count, char** values) {
     note_inherited_options(state());
     if (state().arguments.kill_on_bad_exit) let_a_failure_end_the_step();
   }
+  if (context == S_CTX_ALLOCATOR) forget_outer_step();
   inject(state().arguments.fault, "init");
   return 0;
 }

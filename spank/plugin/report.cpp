@@ -14,10 +14,11 @@ void tell_table(const Plan& plan) {
   for (const std::string& line : table_of(plan)) tell(line);
 }
 
-void tell_findings(const Plan& plan, const std::string& node) {
+void tell_findings(const Plan& plan, const Step& step) {
   for (const Finding& finding : plan.findings) {
+    if (step.local_rank != 0 && !finding.of_this_task) continue;
     const bool problem = finding.severity == Finding::Severity::problem;
-    tell(fmt::format("{} on {}: {}{}{}", problem ? "problem" : "advice", node, finding.text,
+    tell(fmt::format("{} on {}: {}{}{}", problem ? "problem" : "advice", step.node, finding.text,
                      finding.remedy.empty() ? "" : "; ", finding.remedy));
   }
 }

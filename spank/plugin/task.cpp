@@ -1,6 +1,7 @@
 #include "plugin/task.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "machine/machine.h"
 #include "plan/launcher.h"
 #include "plan/make_plan.h"
+#include "plan/user_file.h"
 #include "plugin/job.h"
 #include "plugin/log.h"
 #include "plugin/options.h"
@@ -28,14 +30,9 @@ std::string value_or(const Environment& environment, std::string_view name, std:
   return value && !value->empty() ? *value : std::string(otherwise);
 }
 
-// NCCL_CONF_FILE, whoever of the user's sets it, stands for ~/.nccl.conf: that is not read in addition.
-std::optional<NcclConf> user_file_of(Environment environment, const UserOptions& options,
-                                     const std::string& home) {
-  for (const std::string& variable : options.unset) environment.erase(variable);
-  for (const auto& [variable, value] : options.set) environment[variable] = value;
-  const std::string file =
-      value_or(environment, "NCCL_CONF_FILE", home.empty() ? "" : fmt::format("{}/.nccl.conf", home));
-  return file.empty() ? std::nullopt : read_nccl_conf(file);
+std::optional<NcclConf> user_file_of(const Environment& environment, const UserOptions& options) {
+  const auto path = user_file_path(environment, options, ::getuid());
+  return path.empty() ? std::nullopt : read_nccl_conf(path);
 }
 
 SiteConfig site_of(const PluginArguments& arguments) {
@@ -43,7 +40,7 @@ SiteConfig site_of(const PluginArguments& arguments) {
 }
 
 void add_problem(Plan& plan, std::string text, std::string remedy) {
-  plan.findings.push_back({Finding::Severity::problem, std::move(text), std::move(remedy)});
+  plan.findings.push_back({Finding::Severity::problem, std::move(text), std::move(remedy), false});
 }
 
 // All that is known of a task once its environment has been read.
@@ -61,10 +58,9 @@ Plan plan_without_profiles(const SiteConfigError& error) {
   return plan;
 }
 
-Plan plan_for(const Task& task, const Machine& machine, const SiteConfig& site) {
-  const std::string home = value_or(task.environment, "HOME", "");
+Plan plan_for(const Task& task, const Machine& machine, const SiteConfig& site, Mode mode) {
   const auto root = root_for(task.arguments, task.step.node);
-  const auto user_file = user_file_of(task.environment, task.asked.options, home);
+  const auto user_file = user_file_of(task.environment, task.asked.options);
   const auto site_file = read_nccl_conf(root / "etc/nccl.conf");
   Plan plan = make_plan({.step = task.step,
                          .machine = machine,
@@ -73,8 +69,10 @@ Plan plan_for(const Task& task, const Machine& machine, const SiteConfig& site) 
                          .site = site,
                          .user_file = user_file ? &*user_file : nullptr,
                          .site_file = site_file ? &*site_file : nullptr,
-                         .home = home,
-                         .temporary = value_or(task.environment, "TMPDIR", "/tmp")});
+                         .home = value_or(task.environment, "HOME", ""),
+                         .temporary = value_or(task.environment, "TMPDIR", "/tmp"),
+                         // Whoever asks by name for more than `auto` wants to hear of everything.
+                         .tell_all = mode != Mode::automatic});
   for (const std::string& complaint : task.asked.complaints) {
     add_problem(plan, complaint, "what it asked for is left out");
   }
@@ -87,14 +85,20 @@ int tell_of_unclear_mode(const AskedFor& asked, const Step& step) {
   for (const std::string& complaint : asked.complaints) {
     add_problem(plan, complaint, "nothing is set up");
   }
-  if (step.local_rank == 0) tell_findings(plan, step.node);
+  tell_findings(plan, step);
   return 0;
 }
 
 int report(const Plan& plan, const Step& step, Mode mode) {
   if (mode == Mode::show && step.rank == 0) tell_table(plan);
-  if (step.local_rank == 0) tell_findings(plan, step.node);
-  return mode == Mode::strict && has_problem(plan) ? -1 : 0;
+  tell_findings(plan, step);
+  if (mode != Mode::strict || !has_problem(plan)) return 0;
+  if (step.local_rank == 0) {
+    tell(fmt::format(
+        "strict: the tasks on {} end before their program starts{}", step.node,
+        step.nodes > 1 ? "; those on other nodes go on unless srun has --kill-on-bad-exit=1" : ""));
+  }
+  return -1;
 }
 
 }  // namespace
@@ -128,10 +132,10 @@ int set_up_task(spank_t spank, State& state) {
   state.strict = mode == Mode::strict;
   if (mode == Mode::off) return 0;
 
-  Plan plan = plan_for(task, machine, site);
+  Plan plan = plan_for(task, machine, site, mode);
   if (mode != Mode::warn) {
     for (std::string& failure : make_changes(spank, changes_of(plan, environment))) {
-      add_problem(plan, std::move(failure), "");
+      plan.findings.push_back({Finding::Severity::problem, std::move(failure), "", true});
     }
   }
   const int result = report(plan, task.step, mode);

@@ -145,3 +145,18 @@ case_the_table_is_shown_once_by_rank_0() {
   ok_step --nodes=2 --ntasks=4 true
   has_not "$err" 'nccl: MASTER_ADDR'
 }
+
+case_a_job_that_is_submitted_from_a_step_holds_nothing_of_the_step() {
+  with_plugin
+  user_script from_a_step <<'SCRIPT'
+#!/bin/bash
+env | grep -E '^(MASTER_|RANK=|NCCL_|GLOO_|LOCKSTEP_NCCL)'
+echo finished
+SCRIPT
+  # shellcheck disable=SC2016
+  ok_step --nodes=1 --ntasks=1 --nccl-torch=on bash -c \
+    'echo "$RANK $MASTER_PORT"; exec sbatch --quiet --output=from_a_step.out --ntasks=1 ./from_a_step'
+  has "$out" "0 2"
+  await_job from_a_step
+  is "$out" finished "the script's environment"
+}

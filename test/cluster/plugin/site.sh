@@ -130,3 +130,15 @@ case_wrong_variables_that_nobody_has_checked_are_told_of_on_the_node() {
   is_not "$code" 0 "exit code in strict"
   is "$out" "" "output in strict"
 }
+
+case_strict_ends_the_tasks_of_a_node_with_a_problem_and_says_so() {
+  site_file strict/n1/etc/nccl.conf <<<"NCCL_DEBUG=WARN"
+  site_file strict/n2/etc/nccl.conf <<<"NCCL_GRAPH_FILE=/opt/graph.xml"
+  with_plugin "root=$cluster/etc/strict/%n"
+  step --nodelist=n[1-2] --ntasks-per-node=1 --nccl=strict ./tell
+  is "$code" 1 "exit code"
+  has_lines "$out" 1 '^0 n1 '
+  has_lines "$out" 0 '^1 n2 '
+  has_lines "$err" 1 '^nccl: problem on n2: NCCL_GRAPH_FILE'
+  has_lines "$err" 1 '^nccl: strict: the tasks on n2 end before their program starts; those on other nodes go on'
+}
