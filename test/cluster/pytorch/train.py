@@ -3,6 +3,7 @@
 import datetime
 import os
 import socket
+import sys
 
 import torch
 import torch.distributed as dist
@@ -30,11 +31,12 @@ def main():
     assert torch.all(values == total), "the elements of the sum differ"
     after = bytes_sent()
     busiest = max(after, key=lambda name: after[name] - before[name])
-    print(
+    # One write: the lines of several ranks share a terminal.
+    sys.stdout.write(
         f"rank {rank} of {size} (local {os.environ['LOCAL_RANK']}) on {socket.gethostname()}: sum {total:g}, "
-        f"GLOO_SOCKET_IFNAME={os.environ.get('GLOO_SOCKET_IFNAME')}, most bytes over {busiest}",
-        flush=True,
+        f"GLOO_SOCKET_IFNAME={os.environ.get('GLOO_SOCKET_IFNAME')}, most bytes over {busiest}\n"
     )
+    sys.stdout.flush()
     dist.barrier()
     dist.destroy_process_group()
 
