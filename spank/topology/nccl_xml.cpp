@@ -118,7 +118,7 @@ std::string missing_attribute(const XmlNode& node) {
   return {};
 }
 
-TopologyFile refused(TopologyFile::Verdict verdict, std::string reason) {
+TopologyFile refused(TopologyFile::Verdict verdict, std::string_view reason) {
   return TopologyFile{verdict, clean_text(reason), std::nullopt};
 }
 

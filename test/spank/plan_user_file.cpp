@@ -35,8 +35,7 @@ TEST_CASE("a NCCL_CONF_FILE that an outer step's option has set is not this step
 }
 
 TEST_CASE("without HOME the home folder is the one in /etc/passwd", "[plan]") {
-  const std::string passwd =
-      "root:x:0:0:root:/r:/bin/bash\n# 7\nbroken:x:7\nu:x:7:7:,,,:/h/u:/bin/sh\n";
+  const std::string passwd = "root:x:0:0:root:/r:/bin/bash\n# 7\nbroken:x:7\nu:x:7:7:,,,:/h/u:/bin/sh\n";
   CHECK(home_in(passwd, 7) == "/h/u");
   CHECK(home_in(passwd, 0) == "/r");
   CHECK(home_in(passwd, 8).empty());
