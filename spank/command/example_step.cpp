@@ -1,7 +1,6 @@
 #include "command/example_step.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace lockstep::spank {
 
@@ -45,18 +44,6 @@ Environment environment_of(const ExampleStep& step) {
   if (step.gpus > 0) {
     environment["SLURM_GPUS_ON_NODE"] = fmt::format("{}", step.gpus);
     environment["CUDA_VISIBLE_DEVICES"] = numbers_up_to(step.gpus);
-  }
-  return environment;
-}
-
-Environment own_environment() {
-  Environment environment;
-  for (char** at = environ; *at != nullptr; ++at) {
-    const std::string_view entry = *at;
-    const std::size_t equals = entry.find('=');
-    if (equals != std::string_view::npos) {
-      environment.emplace(entry.substr(0, equals), entry.substr(equals + 1));
-    }
   }
   return environment;
 }

@@ -17,9 +17,6 @@ struct ExampleStep {
 // What rank 0 of a job's first step finds in its environment.
 Environment environment_of(const ExampleStep& step);
 
-// The calling process's own.
-Environment own_environment();
-
 // Without what Slurm has told about another job or step.
 Environment without_slurm(const Environment& environment);
 

@@ -12,7 +12,6 @@ namespace lockstep::spank {
 
 namespace {
 
-constexpr std::size_t largest_environment = std::size_t{8} << 20;
 constexpr std::size_t most_arguments = 1000;
 constexpr std::size_t longest_argument = 4096;
 // Far below the 128 KiB at which Slurm and execve fail, and more than any list of devices needs.
@@ -64,18 +63,7 @@ Environment environment_of(spank_t spank) {
   if (spank_get_item(spank, S_JOB_ENV, &entries) != ESPANK_SUCCESS || entries == nullptr) {
     throw std::runtime_error("Slurm does not show the job's environment");
   }
-  Environment environment;
-  std::size_t bytes = 0;
-  for (; *entries != nullptr; ++entries) {
-    const std::string_view entry(*entries, ::strnlen(*entries, largest_environment));
-    bytes += entry.size() + sizeof(char*);
-    if (bytes > largest_environment) throw std::runtime_error("the job's environment has more than 8 MiB");
-    const auto equals = entry.find('=');
-    // The first of a name counts, as for getenv.
-    if (equals != std::string_view::npos)
-      environment.emplace(entry.substr(0, equals), entry.substr(equals + 1));
-  }
-  return environment;
+  return environment_of(entries);
 }
 
 std::vector<std::string> command_of(spank_t spank) {

@@ -1,10 +1,7 @@
 #include "plugin/outer_step.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <string>
-#include <string_view>
 
 #include "plan/applied.h"
 #include "plan/digest.h"
@@ -12,17 +9,6 @@
 namespace lockstep::spank {
 
 namespace {
-
-Environment own_environment() {
-  Environment environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const auto equals = text.find('=');
-    if (equals != std::string_view::npos)
-      environment.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return environment;
-}
 
 // Slurm's commands have a single thread here.
 void forget(const char* variable) {

@@ -1,4 +1,4 @@
-// A task's environment as data: what the plugin found, never the process's own.
+// An environment as data: a task's, as the plugin finds it, or this process's.
 #pragma once
 
 #include <map>
@@ -16,5 +16,12 @@ inline std::optional<std::string> find(const Environment& environment, std::stri
   if (found == environment.end()) return std::nullopt;
   return found->second;
 }
+
+// From entries NAME=VALUE up to a null pointer; others are passed over, the first of a name counts, as for
+// getenv. Throws std::runtime_error beyond 8 MiB: a part of an environment could hide what the user has set.
+Environment environment_of(const char* const* entries);
+
+// This process's.
+Environment own_environment();
 
 }  // namespace lockstep::spank
