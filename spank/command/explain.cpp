@@ -121,9 +121,8 @@ std::string mode_line(const UserOptions& user, const Profile& profile) {
                      idle ? ": the plugin sets nothing of what follows" : "");
 }
 
-void print_headline(const Node& node, const SiteConfig& config, const Step& step, const UserOptions& user,
-                    bool own) {
-  const Profile profile = choose_profile(config, step.node, node.machine);
+void print_headline(const Node& node, const SiteConfig& config, const Profile& profile, const Step& step,
+                    const UserOptions& user, bool own) {
   fmt::print("node     {}: {}{}\n", clean_text(node.name), hardware_of(node.machine),
              node.machine.product.empty() ? "" : fmt::format(" ({})", node.machine.product));
   fmt::print("profile  {} ({})\n", profile.name, clean_text(why(profile, config)));
@@ -186,12 +185,13 @@ int run(const Arguments& arguments) {
   const UserOptions user = user_options_of(arguments, environment);
   const auto user_file = user_conf_of(node.root, environment, user);
   const SiteConfig config = site ? site->config : SiteConfig{};
+  const Profile profile = choose_profile(config, step.node, node.machine);
   // No folder for temporary files: an explanation leaves nothing behind.
-  const Plan plan =
-      make_plan({step, node.machine, environment, user, config, user_file ? &*user_file : nullptr,
-                 site_conf ? &*site_conf : nullptr, find(environment, "HOME").value_or(""), ""});
+  const Plan plan = make_plan({step, node.machine, environment, user, profile, config.hash,
+                               user_file ? &*user_file : nullptr, site_conf ? &*site_conf : nullptr,
+                               find(environment, "HOME").value_or(""), ""});
 
-  print_headline(node, config, step, user, own);
+  print_headline(node, config, profile, step, user, own);
   for (const std::string& line : table_of(plan)) fmt::print("{}\n", line);
   if (own) print_own_step(plan, process);
   std::vector<Finding> findings = plan.findings;

@@ -41,7 +41,7 @@ bool holds_gpus(const Step& step) {
 
 Plan make_plan(const PlanInputs& inputs) {
   const Environment environment = without_applied(inputs.environment);
-  const Profile profile = choose_profile(inputs.site, inputs.step.node, inputs.machine);
+  const Profile& profile = inputs.profile;
   Settings settings({inputs.options, environment, inputs.user_file, profile, inputs.site_file});
   const Step step = without_inherited_ports(inputs.step, inputs.environment);
   const Facts facts{step,
@@ -60,7 +60,7 @@ Plan make_plan(const PlanInputs& inputs) {
   }
   Plan plan = std::move(settings).take();
   plan.profile = profile.name;
-  plan.digest = digest_of(plan, inputs.site.hash, inputs.machine.driver);
+  plan.digest = digest_of(plan, inputs.site_hash, inputs.machine.driver);
   return plan;
 }
 

@@ -1,6 +1,11 @@
 // From facts to plan: the one entry for the plugin and for `nccl-setup explain`.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "machine/machine.h"
 #include "plan/plan.h"
 #include "plan/settings.h"
@@ -14,7 +19,8 @@ struct PlanInputs {
   const Machine& machine;
   const Environment& environment;  // of the task, values of an outer step included
   const UserOptions& options;
-  const SiteConfig& site;
+  const Profile& profile;   // choose_profile's
+  std::uint64_t site_hash;  // SiteConfig::hash
   const NcclConf* user_file = nullptr;
   const NcclConf* site_file = nullptr;
   std::string home;

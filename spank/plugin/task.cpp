@@ -58,7 +58,8 @@ Plan plan_without_profiles(const SiteConfigError& error) {
   return plan;
 }
 
-Plan plan_for(const Task& task, const Machine& machine, const SiteConfig& site, Mode mode) {
+Plan plan_for(const Task& task, const Machine& machine, const Profile& profile, std::uint64_t site_hash,
+              Mode mode) {
   const auto root = root_for(task.arguments, task.step.node);
   const auto user_file = user_file_of(task.environment, task.asked.options);
   const auto site_file = read_nccl_conf(root / "etc/nccl.conf");
@@ -66,7 +67,8 @@ Plan plan_for(const Task& task, const Machine& machine, const SiteConfig& site, 
                          .machine = machine,
                          .environment = task.environment,
                          .options = task.asked.options,
-                         .site = site,
+                         .profile = profile,
+                         .site_hash = site_hash,
                          .user_file = user_file ? &*user_file : nullptr,
                          .site_file = site_file ? &*site_file : nullptr,
                          .home = value_or(task.environment, "HOME", ""),
@@ -132,7 +134,7 @@ int set_up_task(spank_t spank, State& state) {
   state.strict = mode == Mode::strict;
   if (mode == Mode::off) return 0;
 
-  Plan plan = plan_for(task, machine, site, mode);
+  Plan plan = plan_for(task, machine, profile, site.hash, mode);
   if (mode != Mode::warn) {
     for (std::string& failure : make_changes(spank, changes_of(plan, environment))) {
       plan.findings.push_back({Finding::Severity::problem, std::move(failure), "", true});

@@ -14,7 +14,7 @@ struct Inputs {
   Machine machine;
   Environment environment;
   UserOptions options;
-  SiteConfig site;
+  Profile profile;
   bool tell_all = false;
 
   Inputs() {
@@ -24,7 +24,7 @@ struct Inputs {
     step.reserved_ports = {41000, 41001};
   }
   Plan plan() const {
-    return make_plan({step, machine, environment, options, site, nullptr, nullptr, "", "", tell_all});
+    return make_plan({step, machine, environment, options, profile, 0, nullptr, nullptr, "", "", tell_all});
   }
 };
 
