@@ -14,6 +14,7 @@ run_case() {
   before=$(content)
   on_cluster scontrol requeue "$job"
   await ended_twice
+  await is_cleaned_up
   expect_job COMPLETED 1 0:0
   expect_outcome 1 0 60 'were done before$'
   expect "content of the run folder" "$(content)" "$before"
