@@ -1,189 +1,125 @@
 #include "train/config.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <cmath>
-#include <cstdlib>
-#include <limits>
-#include <stdexcept>
-
-#include "core/text.h"
+#include "train/config_setters.h"
 
 namespace lockstep::train {
 
 namespace {
 
-using Setter = std::function<void(Config&, const std::string&)>;
-constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max();
-
-std::int64_t whole_number(const std::string& text, std::int64_t least, std::int64_t most) {
-  const auto value = parse_int(text);
-  if (value && *value >= least && *value <= most) return *value;
-  throw std::invalid_argument(most == unbounded
-                                  ? fmt::format("a whole number of at least {} is wanted", least)
-                                  : fmt::format("a whole number from {} to {} is wanted", least, most));
-}
-
-double real_number(const std::string& text, double least, double most) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (!text.empty() && *end == '\0' && std::isfinite(value) && value >= least && value <= most) return value;
-  throw std::invalid_argument(std::isinf(most)
-                                  ? fmt::format("a number of at least {} is wanted", least)
-                                  : fmt::format("a number from {} to {} is wanted", least, most));
-}
-
-// The setters below take a function that gives the member to set: a pointer to a nested member does not
-// exist.
-template <typename Member>
-Setter whole(Member member, std::int64_t least, std::int64_t most = unbounded) {
-  return [=](Config& config, const std::string& text) { member(config) = whole_number(text, least, most); };
-}
-
-template <typename Member>
-Setter real(Member member, double least, double most = HUGE_VAL) {
-  return [=](Config& config, const std::string& text) { member(config) = real_number(text, least, most); };
-}
-
-template <typename Member>
-Setter text(Member member) {
-  return [=](Config& config, const std::string& value) { member(config) = value; };
-}
-
-template <typename Member>
-Setter required_path(Member member) {
-  return [=](Config& config, const std::string& value) {
-    if (value.empty()) throw std::invalid_argument("a folder is wanted: there is no default");
-    member(config) = value;
-  };
-}
-
-template <typename Member>
-Setter one_of(Member member, const std::vector<std::string>& choices) {
-  return [=](Config& config, const std::string& value) {
-    for (const std::string& choice : choices) {
-      if (value == choice) {
-        member(config) = value;
-        return;
-      }
-    }
-    throw std::invalid_argument(fmt::format("one of {} is wanted", fmt::join(choices, ", ")));
-  };
-}
-
-template <typename Member>
-Setter sizes(Member member) {
-  return [=](Config& config, const std::string& value) {
-    std::vector<std::int64_t> numbers;
-    for (const std::string& part : split(value, ',')) {
-      numbers.push_back(whole_number(std::string(trim(part)), 1, 1 << 24));
-    }
-    member(config) = numbers;
-  };
-}
+using C = Config;
 
 std::vector<Key> make_keys() {
   constexpr auto refused = Change::refused;
   constexpr auto allowed = Change::allowed;
   return {
       {"run.dir", "", "run folder: checkpoints, metrics, outcome; default checkpoints/NAME for NAME.conf",
-       allowed, text([](Config & c) -> auto& { return c.run.dir; })},
-      {"run.seed", "1", "seed of everything random", refused,
-       [](Config& c, const std::string& v) {
-         c.run.seed = static_cast<std::uint64_t>(whole_number(v, 0, unbounded));
-       }},
-      {"run.log_every", "20", "steps between progress lines", allowed,
-       whole(
-           [](Config & c) -> auto& { return c.run.log_every; }, 1)},
+       allowed, text(&C::run, &C::Run::dir)},
+      {"run.seed", "1", "seed of everything random", refused, whole(&C::run, &C::Run::seed, 0)},
+      {"run.log_every", "20", "steps between progress lines", allowed, whole(&C::run, &C::Run::log_every, 1)},
+      {"run.hook", "", "shell command to run on start, requeue, finish, failure and alerts", allowed,
+       text(&C::run, &C::Run::hook)},
+      {"run.tensorboard", "on", "TensorBoard event files in the run folder: on or off", allowed,
+       flag(&C::run, &C::Run::tensorboard)},
 
       {"data.train", "", "folder with the training shards (docs/formats.md)", allowed,
-       required_path([](Config & c) -> auto& { return c.data.train; })},
+       required_path(&C::data, &C::Data::train)},
       {"data.test", "", "folder with the test shards; empty: no evaluation", allowed,
-       text([](Config & c) -> auto& { return c.data.test; })},
+       text(&C::data, &C::Data::test)},
       {"data.shuffle_window", "4096", "samples of a lane that are shuffled together", refused,
-       whole(
-           [](Config & c) -> auto& { return c.data.shuffle_window; }, 1)},
+       whole(&C::data, &C::Data::shuffle_window, 1)},
       {"data.prefetch", "4", "micro-batches that wait ready on each rank", allowed,
-       whole(
-           [](Config & c) -> auto& { return c.data.prefetch; }, 1, 1024)},
+       whole(&C::data, &C::Data::prefetch, 1, 1024)},
+      {"data.crop_padding", "0", "training images are padded by so many pixels and cropped at random; 0: not",
+       refused, whole(&C::data, &C::Data::crop_padding, 0, 1024)},
+      {"data.flip", "off", "half of the training images are mirrored left to right: on or off", refused,
+       flag(&C::data, &C::Data::flip)},
+      {"data.check", "full", "what is looked at before the first step: full, labels or layout", allowed,
+       one_of(&C::data, &C::Data::check, {"full", "labels", "layout"})},
 
-      {"model.name", "mlp", "mlp or cnn", refused, text([](Config & c) -> auto& { return c.model.name; })},
+      {"model.name", "mlp", "mlp, cnn or resnet", refused, text(&C::model, &C::Model::name)},
       {"model.hidden", "", "widths of the hidden linear layers, as 256,128; empty: the model's own", refused,
-       sizes([](Config & c) -> auto& { return c.model.hidden; })},
+       sizes(&C::model, &C::Model::hidden)},
       {"model.channels", "", "channels of the convolutions (cnn), as 16,32; empty: the model's own", refused,
-       sizes([](Config & c) -> auto& { return c.model.channels; })},
+       sizes(&C::model, &C::Model::channels)},
+      {"model.depth", "20", "layers of resnet: 20, 32, 44, 56 or 110 for small images, 18 or 34", refused,
+       whole(&C::model, &C::Model::depth, 1, 1024)},
       {"model.dropout", "0", "probability that a dense layer's input is dropped in training", refused,
-       real(
-           [](Config & c) -> auto& { return c.model.dropout; }, 0, 0.99)},
+       real(&C::model, &C::Model::dropout, 0, 0.99)},
 
-      {"optim.name", "sgd", "optimizer: sgd", refused,
-       text([](Config & c) -> auto& { return c.optim.name; })},
-      {"optim.lr", "0.05", "learning rate after the warm-up", allowed,
-       real(
-           [](Config & c) -> auto& { return c.optim.lr; }, 0)},
-      {"optim.momentum", "0.9", "momentum of sgd", allowed,
-       real(
-           [](Config & c) -> auto& { return c.optim.momentum; }, 0, 1)},
-      {"optim.weight_decay", "0", "weight decay; not applied to biases", allowed,
-       real(
-           [](Config & c) -> auto& { return c.optim.weight_decay; }, 0)},
+      {"optim.name", "sgd", "optimizer: sgd or adamw", refused, text(&C::optim, &C::Optim::name)},
+      {"optim.lr", "0.05", "learning rate after the warm-up", allowed, real(&C::optim, &C::Optim::lr, 0)},
+      {"optim.momentum", "0.9", "momentum of sgd", allowed, real(&C::optim, &C::Optim::momentum, 0, 1)},
+      {"optim.beta1", "0.9", "decay of adamw's first moment", allowed,
+       real(&C::optim, &C::Optim::beta1, 0, 1)},
+      {"optim.beta2", "0.999", "decay of adamw's second moment", allowed,
+       real(&C::optim, &C::Optim::beta2, 0, 1)},
+      {"optim.eps", "1e-8", "added to the root of adamw's second moment", allowed,
+       real(&C::optim, &C::Optim::eps, 0)},
+      {"optim.weight_decay", "0", "weight decay; not applied to biases and normalisation", allowed,
+       real(&C::optim, &C::Optim::weight_decay, 0)},
       {"optim.clip_norm", "0", "clip the gradient's global L2 norm to this; 0: no clipping", allowed,
-       real(
-           [](Config & c) -> auto& { return c.optim.clip_norm; }, 0)},
-      {"optim.schedule", "constant", "learning rate: constant or cosine", allowed,
-       one_of([](Config & c) -> auto& { return c.optim.schedule; }, {"constant", "cosine"})},
+       real(&C::optim, &C::Optim::clip_norm, 0)},
+      {"optim.schedule", "constant", "learning rate: constant, linear, cosine or wsd", allowed,
+       one_of(&C::optim, &C::Optim::schedule, {"constant", "linear", "cosine", "wsd"})},
       {"optim.warmup_steps", "0", "steps of linear warm-up", allowed,
-       whole(
-           [](Config & c) -> auto& { return c.optim.warmup_steps; }, 0)},
-      {"optim.min_lr", "0", "where the cosine ends", allowed,
-       real(
-           [](Config & c) -> auto& { return c.optim.min_lr; }, 0)},
+       whole(&C::optim, &C::Optim::warmup_steps, 0)},
+      {"optim.decay_steps", "0", "wsd: steps of decay at the end; 0: a tenth of train.steps", allowed,
+       whole(&C::optim, &C::Optim::decay_steps, 0)},
+      {"optim.min_lr", "0", "where linear, cosine and wsd end", allowed,
+       real(&C::optim, &C::Optim::min_lr, 0)},
+      {"optim.ema_decay", "0", "evaluate an exponential moving average of the weights; 0: the weights",
+       refused, real(&C::optim, &C::Optim::ema_decay, 0, 0.999999)},
 
       {"train.steps", "1000", "optimizer steps in total, over all attempts", allowed,
-       whole(
-           [](Config & c) -> auto& { return c.train.steps; }, 1)},
+       whole(&C::train, &C::Train::steps, 1)},
       {"train.global_batch", "128", "samples per optimizer step, over all ranks", refused,
-       whole(
-           [](Config & c) -> auto& { return c.train.global_batch; }, 1)},
+       whole(&C::train, &C::Train::global_batch, 1)},
       {"train.micro_batch", "32", "samples that are computed at once; divides global_batch", refused,
-       whole(
-           [](Config & c) -> auto& { return c.train.micro_batch; }, 1)},
+       whole(&C::train, &C::Train::micro_batch, 1)},
       {"train.reduction", "fast", "fast, or exact: the same bits at any number of ranks", refused,
-       one_of([](Config & c) -> auto& { return c.train.reduction; }, {"fast", "exact"})},
+       one_of(&C::train, &C::Train::reduction, {"fast", "exact"})},
+      {"train.loss", "cross_entropy", "cross_entropy for class labels, mse for numbers", refused,
+       one_of(&C::train, &C::Train::loss, {"cross_entropy", "mse"})},
+      {"train.label_smoothing", "0", "part of the target that is spread over all classes", refused,
+       real(&C::train, &C::Train::label_smoothing, 0, 1)},
       {"train.threads", "0", "threads per rank; 0: SLURM_CPUS_PER_TASK, else 1", allowed,
-       whole(
-           [](Config & c) -> auto& { return c.train.threads; }, 0, 1024)},
+       whole(&C::train, &C::Train::threads, 0, 1024)},
 
       {"eval.every", "0", "steps between evaluations on the test split; 0: only at the end", allowed,
-       whole(
-           [](Config & c) -> auto& { return c.eval.every; }, 0)},
-      {"eval.batch", "250", "samples per evaluation batch", refused,
-       whole(
-           [](Config & c) -> auto& { return c.eval.batch; }, 1)},
+       whole(&C::eval, &C::Eval::every, 0)},
+      {"eval.batch", "250", "samples per evaluation batch", refused, whole(&C::eval, &C::Eval::batch, 1)},
+      {"eval.metric", "loss", "what makes an evaluation the best one: loss or accuracy", allowed,
+       one_of(&C::eval, &C::Eval::metric, {"loss", "accuracy"})},
+      {"eval.patience", "0", "stop early after so many evaluations without a better one; 0: never", allowed,
+       whole(&C::eval, &C::Eval::patience, 0)},
+      {"eval.min_delta", "0", "how much better an evaluation must be to count", allowed,
+       real(&C::eval, &C::Eval::min_delta, 0)},
 
       {"checkpoint.every", "0", "steps between checkpoints; 0: by time only", allowed,
-       whole(
-           [](Config & c) -> auto& { return c.checkpoint.every; }, 0)},
+       whole(&C::checkpoint, &C::Checkpoint::every, 0)},
       {"checkpoint.minutes", "15", "minutes between checkpoints at most; 0: by steps only", allowed,
-       real(
-           [](Config & c) -> auto& { return c.checkpoint.minutes; }, 0)},
+       real(&C::checkpoint, &C::Checkpoint::minutes, 0)},
       {"checkpoint.keep", "2", "checkpoints to keep", allowed,
-       whole(
-           [](Config & c) -> auto& { return c.checkpoint.keep; }, 1)},
+       whole(&C::checkpoint, &C::Checkpoint::keep, 1)},
+      {"checkpoint.keep_best", "off", "also keep the checkpoint of the best evaluation: on or off", allowed,
+       flag(&C::checkpoint, &C::Checkpoint::keep_best)},
+
+      {"guard.anomaly", "stop", "loss or gradient not finite, or a spike: stop, skip or rollback", allowed,
+       one_of(&C::guard, &C::Guard::anomaly, {"stop", "skip", "rollback"})},
+      {"guard.spike_factor", "0", "a loss of more than so many times its recent mean is a spike; 0: never",
+       allowed, real(&C::guard, &C::Guard::spike_factor, 0)},
+      {"guard.max_anomalies", "10", "stop after so many anomalies in a row", allowed,
+       whole(&C::guard, &C::Guard::max_anomalies, 1)},
+      {"guard.stalled_minutes", "0", "alert when the loss has not improved for so long; 0: never", allowed,
+       real(&C::guard, &C::Guard::stalled_minutes, 0)},
 
       {"limits.start", "600", "seconds for start-up and resume before the run gives up (exit 76)", allowed,
-       real(
-           [](Config & c) -> auto& { return c.limits.start; }, 1)},
+       real(&C::limits, &C::Limits::start, 1)},
       {"limits.step", "300", "seconds for one step, its wait for data included", allowed,
-       real(
-           [](Config & c) -> auto& { return c.limits.step; }, 1)},
-      {"limits.eval", "600", "seconds for one evaluation", allowed,
-       real(
-           [](Config & c) -> auto& { return c.limits.eval; }, 1)},
+       real(&C::limits, &C::Limits::step, 1)},
+      {"limits.eval", "600", "seconds for one evaluation", allowed, real(&C::limits, &C::Limits::eval, 1)},
       {"limits.checkpoint", "600", "seconds for one checkpoint", allowed,
-       real(
-           [](Config & c) -> auto& { return c.limits.checkpoint; }, 1)},
+       real(&C::limits, &C::Limits::checkpoint, 1)},
   };
 }
 

@@ -1,7 +1,6 @@
 #include "train/run.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -9,6 +8,7 @@
 #include "core/clock.h"
 #include "core/text.h"
 #include "train/identity.h"
+#include "train/resume.h"
 
 namespace lockstep::train {
 
@@ -47,8 +47,7 @@ void Run::prepare() {
 }
 
 void Run::start(const RunOptions& options) {
-  options_ = options;
-  resume();
+  resume(options.fork);
   comm::agree(setting_.comm, "open the records of the run", [&] {
     if (setting_.comm.rank() == 0) open_records();
   });
@@ -98,86 +97,16 @@ void Run::check_same_data() {
   }
 }
 
-void Run::resume() {
-  auto snapshot = learner_->snapshot();
-  save_seconds_ = assumed_fixed_seconds + static_cast<double>(snapshot.bytes()) / assumed_bytes_per_second;
-  const auto loaded = checkpoint::open_newest(setting_.comm, setting_.folder.checkpoints(),
-                                              [&](const std::string& text) { setting_.log.warn(text); });
-  if (!loaded) {
-    comm::agree(setting_.comm, "resume", [&] {
-      if (setting_.comm.rank() != 0 || checkpoint::list(setting_.folder.checkpoints()).empty()) return;
-      throw Error(
-          ExitCode::bad_data,
-          fmt::format("no checkpoint in {} is intact; put a good one there, or start over with --fresh",
-                      setting_.folder.checkpoints().string()));
-    });
-    check_environments(std::nullopt);
-    return;
-  }
-  const checkpoint::State& state = loaded->state();
-  comm::agree(setting_.comm, "set damaged checkpoints aside", [&] {
-    if (setting_.comm.rank() == 0) set_damaged_aside(state.step);
-  });
-  check_identity(state);
-  check_environments(text_value(state, "environment"));
-  loaded->read(setting_.comm, snapshot.views());
-  learner_->restore(snapshot);
-  step_ = resumed_at_ = saved_step_ = state.step;
-  samples_ = state.samples;
-}
-
-// Newer ones than the one that is used were damaged. Under another name they are kept, but neither counted as
-// good ones, nor looked at again, nor overwritten when the run comes to their step.
-void Run::set_damaged_aside(std::int64_t used_step) const {
-  for (const checkpoint::Entry& entry : checkpoint::list(setting_.folder.checkpoints())) {
-    if (entry.step <= used_step) continue;
-    setting_.folder.fence(setting_.attempt);
-    rename_durably(entry.path, entry.path.parent_path() / ("damaged-" + entry.path.filename().string()));
-  }
-}
-
-void Run::check_identity(const checkpoint::State& state) {
-  Changes changes;
-  comm::agree(setting_.comm, "resume", [&] {
-    changes = compare_with(state, setting_.resolved, *train_data_, test_data_ ? &*test_data_ : nullptr);
-    if (changes.refused.empty() || options_.fork) return;
-    throw Error(
-        ExitCode::bad_config,
-        fmt::format("{} holds another run: {}; go on with --fork, start over with --fresh, or give this run "
-                    "another run.dir",
-                    setting_.folder.path().string(), fmt::join(changes.refused, "; ")));
-  });
-  for (const std::string& change : changes.allowed)
-    setting_.log.info(fmt::format("changed since the checkpoint: {}", change));
-  for (const std::string& change : changes.refused) setting_.log.info(fmt::format("forked: {}", change));
-  origin_ = {int_value(state, "origin_step"), int_value(state, "origin_epoch")};
-  if (changes.new_order) {
-    // The old order means nothing any more: the next epoch begins here.
-    origin_ = {state.step, state.epoch + 1};
-  }
-}
-
-void Run::check_environments(const std::optional<std::string>& earlier) {
-  const auto all = comm::gather_texts(setting_.comm, learner_->environment());
-  const bool exact = config_.train.reduction == "exact";
-  const auto complain = [&](const std::string& text) {
-    if (exact) {
-      throw AgreedError(
-          ExitCode::bad_config,
-          fmt::format("train.reduction = exact needs the same environment everywhere: {}", text));
-    }
-    if (setting_.comm.rank() == 0) setting_.log.warn(fmt::format("{}: results differ in rounding", text));
-  };
-  for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    if (all[rank] != all[0]) {
-      complain(fmt::format("rank {} on {} has {}, rank 0 has {}", rank,
-                           setting_.comm.host(static_cast<int>(rank)), all[rank], all[0]));
-      break;
-    }
-  }
-  if (earlier && *earlier != all[0]) {
-    complain(fmt::format("the checkpoint was made with {}, this is {}", *earlier, all[0]));
-  }
+void Run::resume(bool fork) {
+  save_seconds_ =
+      assumed_fixed_seconds + static_cast<double>(learner_->snapshot().bytes()) / assumed_bytes_per_second;
+  const auto resumed = resume_newest({setting_.resolved, setting_.folder, setting_.attempt, setting_.comm,
+                                      setting_.log, *train_data_, test_data_ ? &*test_data_ : nullptr, fork},
+                                     *learner_);
+  if (!resumed) return;
+  step_ = resumed_at_ = saved_step_ = resumed->state.step;
+  samples_ = resumed->state.samples;
+  origin_ = resumed->origin;
 }
 
 void Run::open_records() {

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 
-#include "checkpoint/load.h"
 #include "checkpoint/save.h"
 #include "comm/mpi_communicator.h"
 #include "comm/reducer.h"
@@ -65,10 +64,7 @@ class Run {
  private:
   void open_data();
   void check_same_data();
-  void resume();
-  void set_damaged_aside(std::int64_t used_step) const;
-  void check_identity(const checkpoint::State& state);
-  void check_environments(const std::optional<std::string>& earlier);
+  void resume(bool fork);
   void open_records();
   void announce() const;
   void announce_bytes();
@@ -83,7 +79,6 @@ class Run {
   bool clock_says_save() const;
 
   Setting setting_;
-  RunOptions options_;
   const Config& config_;
   int threads_;
   std::unique_ptr<comm::Communicator> reducer_comm_;

@@ -1,0 +1,100 @@
+#include "train/resume.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
+#include "checkpoint/folder.h"
+#include "checkpoint/load.h"
+#include "comm/agreement.h"
+#include "train/identity.h"
+
+namespace lockstep::train {
+
+namespace {
+
+// Newer ones than the one that is used were damaged. Under another name they are kept, but neither counted as
+// good ones, nor looked at again, nor overwritten when the run comes to their step.
+void set_damaged_aside(const ResumeSetting& setting, std::int64_t used_step) {
+  for (const checkpoint::Entry& entry : checkpoint::list(setting.folder.checkpoints())) {
+    if (entry.step <= used_step) continue;
+    setting.folder.fence(setting.attempt);
+    rename_durably(entry.path, entry.path.parent_path() / ("damaged-" + entry.path.filename().string()));
+  }
+}
+
+Origin check_identity(const ResumeSetting& setting, const checkpoint::State& state) {
+  Changes changes;
+  comm::agree(setting.comm, "resume", [&] {
+    changes = compare_with(state, setting.resolved, setting.train, setting.test);
+    if (changes.refused.empty() || setting.fork) return;
+    throw Error(
+        ExitCode::bad_config,
+        fmt::format("{} holds another run: {}; go on with --fork, start over with --fresh, or give this run "
+                    "another run.dir",
+                    setting.folder.path().string(), fmt::join(changes.refused, "; ")));
+  });
+  for (const std::string& change : changes.allowed) {
+    setting.log.info(fmt::format("changed since the checkpoint: {}", change));
+  }
+  for (const std::string& change : changes.refused) setting.log.info(fmt::format("forked: {}", change));
+  // Where the old order means nothing any more, the next epoch begins here.
+  if (changes.new_order) return {state.step, state.epoch + 1};
+  return {int_value(state, "origin_step"), int_value(state, "origin_epoch")};
+}
+
+void check_environments(const ResumeSetting& setting, const Learner& learner,
+                        const std::optional<std::string>& earlier) {
+  const auto all = comm::gather_texts(setting.comm, learner.environment());
+  const bool exact = setting.resolved.config.train.reduction == "exact";
+  const auto complain = [&](const std::string& text) {
+    if (exact) {
+      throw AgreedError(
+          ExitCode::bad_config,
+          fmt::format("train.reduction = exact needs the same environment everywhere: {}", text));
+    }
+    if (setting.comm.rank() == 0) setting.log.warn(fmt::format("{}: results differ in rounding", text));
+  };
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] != all[0]) {
+      complain(fmt::format("rank {} on {} has {}, rank 0 has {}", rank,
+                           setting.comm.host(static_cast<int>(rank)), all[rank], all[0]));
+      break;
+    }
+  }
+  if (earlier && *earlier != all[0]) {
+    complain(fmt::format("the checkpoint was made with {}, this is {}", *earlier, all[0]));
+  }
+}
+
+}  // namespace
+
+std::optional<Resumed> resume_newest(const ResumeSetting& setting, Learner& learner) {
+  const auto loaded = checkpoint::open_newest(setting.comm, setting.folder.checkpoints(),
+                                              [&](const std::string& text) { setting.log.warn(text); });
+  if (!loaded) {
+    comm::agree(setting.comm, "resume", [&] {
+      if (setting.comm.rank() != 0 || checkpoint::list(setting.folder.checkpoints()).empty()) return;
+      throw Error(
+          ExitCode::bad_data,
+          fmt::format("no checkpoint in {} is intact; put a good one there, or start over with --fresh",
+                      setting.folder.checkpoints().string()));
+    });
+    check_environments(setting, learner, std::nullopt);
+    return std::nullopt;
+  }
+  const checkpoint::State& state = loaded->state();
+  comm::agree(setting.comm, "set damaged checkpoints aside", [&] {
+    if (setting.comm.rank() == 0) set_damaged_aside(setting, state.step);
+  });
+  const Origin origin = check_identity(setting, state);
+  check_environments(setting, learner, text_value(state, "environment"));
+  auto snapshot = learner.snapshot();
+  loaded->read(setting.comm, snapshot.views());
+  learner.restore(snapshot);
+  return Resumed{state, origin};
+}
+
+}  // namespace lockstep::train
