@@ -8,7 +8,8 @@ namespace lockstep::data {
 
 struct Batch {
   std::vector<float> x;           // [size, sample shape...], normalised
-  std::vector<std::int32_t> y;    // [size], each in [0, classes)
+  std::vector<std::int32_t> y;    // [size], each in [0, classes); empty where the targets are numbers
+  std::vector<float> targets;     // [size, target width] where they are (regression), else empty
   std::vector<std::int64_t> ids;  // [size], global sample ids
   std::int64_t size = 0;          // 0 where the lane has no sample in this step
   std::int64_t epoch = 0;
