@@ -103,7 +103,7 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 
 # ---- Targets ----------------------------------------------------------------------------------------------
 .DEFAULT_GOAL := all
-.PHONY: all help info packages needed-packages lint-packages libraries programs spank stage test demo bench
+.PHONY: docs all help info packages needed-packages lint-packages libraries programs spank stage test demo bench
 .PHONY: bench-launch fuzz fuzz-programs lint tidy sanitize install install-spank copy-spank uninstall deb clean
 .DELETE_ON_ERROR:
 # Objects of one program alone are kept as well: the next build needs them.
@@ -133,6 +133,9 @@ lint-packages:
 test: packages  ## install what is missing, build, run all tests
 	$(AGAIN) programs stage
 	@BUILD=$(BUILD) test/run $(SUITES)
+
+docs: $(BUILD)/lockstep  ## write docs/configuration.md from the program's own table of keys
+	@$(BUILD)/lockstep train --reference >docs/configuration.md.new && mv docs/configuration.md.new docs/configuration.md
 
 demo: needed-packages  ## install what is missing, build, show a preempted run on a Slurm cluster on this machine
 	$(AGAIN) stage

@@ -23,6 +23,7 @@ po::options_description flags() {
   description.add_options()("help,h", "print this help")(
       "print-config", "print the whole configuration, with the origin of each value, and stop")(
       "print", po::value<std::string>()->value_name("KEY"), "print the value of one key and stop")(
+      "reference", "print the reference of all keys as Markdown (docs/configuration.md) and stop")(
       "check", "check configuration, data and model without training, and stop")(
       "fork", "go on from the newest checkpoint although the configuration makes it another run")(
       "fresh", "start over; what is in the run folder goes into its archive-NNN, nothing is deleted");
@@ -49,6 +50,34 @@ void print_help() {
   fmt::print(
       "\n  * fixed for the life of a run: a resume with another value is refused unless --fork is given.\n\n"
       "Exit codes: 0 finished, 75 saved and to be requeued; `lockstep --help` lists all.\n");
+}
+
+std::string cell(const std::string& text) {
+  return text.empty() ? "empty" : fmt::format("`{}`", text);
+}
+
+void print_reference() {
+  fmt::print(
+      "# Configuration\n\n"
+      "Made by `make docs` from the program's own table of keys (`lockstep train --reference`); do not "
+      "edit.\n\n"
+      "A configuration is an INI file with the sections below; `--section.key=value` on the command line "
+      "beats it.\n"
+      "`lockstep train CONFIG --print-config` shows every value and where it came from. A key marked *fixed* "
+      "belongs\n"
+      "to the run: a resume with another value is refused unless `--fork` is given. The others may change "
+      "from one\n"
+      "attempt to the next, and the change is logged.\n");
+  std::string section;
+  for (const train::Key& key : train::config_keys()) {
+    const auto dot = key.name.find('.');
+    if (key.name.substr(0, dot) != section) {
+      section = key.name.substr(0, dot);
+      fmt::print("\n## [{}]\n\n| key | default | meaning | |\n| --- | --- | --- | --- |\n", section);
+    }
+    fmt::print("| `{}` | {} | {} | {} |\n", key.name.substr(dot + 1), cell(key.default_text), key.help,
+               key.change == train::Change::refused ? "fixed" : "");
+  }
 }
 
 int print_value(const train::ResolvedConfig& resolved, const std::string& key) {
@@ -105,6 +134,10 @@ int train_command(std::span<const std::string> args) {
   }
   if (given.count("help") != 0) {
     print_help();
+    return 0;
+  }
+  if (given.count("reference") != 0) {
+    print_reference();
     return 0;
   }
   if (given.count("config") == 0) {

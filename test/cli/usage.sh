@@ -30,6 +30,8 @@ micro_batch = 16
 TEXT
 with_line() { sed "$1" good.conf >"$2"; }
 
+check "docs/configuration.md is what the program says; else: make docs" \
+  diff "$root/docs/configuration.md" <("$lockstep" train --reference)
 check "no configuration is a usage error" complains 64 'which configuration?' "$lockstep" train
 check "a missing configuration is named" complains 66 'absent.conf' "$lockstep" train absent.conf
 check "a folder is no configuration" complains 66 "$PWD" "$lockstep" train "$PWD"
