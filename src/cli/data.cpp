@@ -1,6 +1,7 @@
 #include "cli/data.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -22,7 +23,7 @@ constexpr std::string_view kHelp =
   lockstep data import FORMAT ...   turn files of another format into shards
                                     (lockstep data import --help lists the formats)
   lockstep data info DIR            what a split holds: shards, shapes, classes, normalisation
-  lockstep data verify DIR          read all of a split: rows, labels, numbers; exit code 65
+  lockstep data verify DIR          read all of a split: labels, targets, numbers; exit code 65
                                     where anything is wrong, each fault in one line
 
 DIR is the folder of one split, such as DATASET/train, with *.h5 files in it.
@@ -48,6 +49,20 @@ std::string layout_text(const data::Column& column) {
   return text;
 }
 
+// One number, or as many as there are channels: "[0.5, 0.4, 0.4]".
+std::string values_text(const std::vector<double>& values) {
+  if (values.size() == 1) return fmt::format("{:.8g}", values.front());
+  return fmt::format("[{:.8g}]", fmt::join(values, ", "));
+}
+
+void print_class_counts(const data::Dataset& dataset) {
+  fmt::print("\nclass    samples\n");
+  const auto counts = data::class_counts(dataset);
+  for (std::size_t label = 0; label < counts.size(); ++label) {
+    fmt::print("{:>5}  {:>9}\n", label, counts[label]);
+  }
+}
+
 int info(const std::string& folder) {
   const data::Dataset dataset = data::Dataset::open(folder);
   const data::Normalisation& normal = dataset.normalisation();
@@ -56,25 +71,23 @@ int info(const std::string& folder) {
              human_bytes(static_cast<double>(dataset.bytes())));
   fmt::print("sample         {} of {}\n", data::shape_text(dataset.sample_shape()),
              data::name_of(dataset.element_type()));
-  fmt::print("normalisation  (x * {:.8g} - {:.8g}) / {:.8g}\n", normal.scale, normal.mean, normal.std);
+  fmt::print("normalisation  (x * {:.8g} - {}) / {}\n", normal.scale, values_text(normal.mean),
+             values_text(normal.std));
+  if (dataset.target_width() > 0) fmt::print("targets        {} a sample\n", dataset.target_width());
   fmt::print("fingerprint    {:016x}\n", dataset.fingerprint());
 
   std::size_t width = 5;
   for (const data::Shard& shard : dataset.shards()) {
     width = std::max(width, shard.file.filename().string().size());
   }
-  fmt::print("\n{:<{}}  {:>9}  {:>9}  {:<8} {}\n", "shard", width, "first id", "rows", "labels",
+  fmt::print("\n{:<{}}  {:>9}  {:>9}  {:<8} {}\n", "shard", width, "first id", "rows", "y",
              "layout of x");
   for (const data::Shard& shard : dataset.shards()) {
     fmt::print("{:<{}}  {:>9}  {:>9}  {:<8} {}\n", shard.file.filename().string(), width, shard.first_id,
                shard.rows(), data::name_of(shard.y.type), layout_text(shard.x));
   }
 
-  fmt::print("\nclass    samples\n");
-  const auto counts = data::class_counts(dataset);
-  for (std::size_t label = 0; label < counts.size(); ++label) {
-    fmt::print("{:>5}  {:>9}\n", label, counts[label]);
-  }
+  if (dataset.target_width() == 0) print_class_counts(dataset);
   return static_cast<int>(ExitCode::finished);
 }
 

@@ -83,10 +83,15 @@ data::IdxImport idx_job(const po::variables_map& values) {
       usage("--normalise-from and --scale, --mean or --std exclude each other");
     }
     const data::Dataset other = data::Dataset::open(*from);
-    job.scale = other.normalisation().scale;
-    job.mean = other.normalisation().mean;
-    job.std = other.normalisation().std;
-    if (!job.classes) job.classes = other.classes();
+    const data::Normalisation& normal = other.normalisation();
+    if (normal.groups() > 1) {
+      usage(fmt::format("the shards in {} have {} channels with values of their own, IDX images have one channel",
+                        *from, normal.groups()));
+    }
+    job.scale = normal.scale;
+    job.mean = normal.mean.front();
+    job.std = normal.std.front();
+    if (!job.classes && other.classes() > 0) job.classes = other.classes();
   }
   if (job.shards < 1) usage(fmt::format("--shards is {}, wanted at least 1", job.shards));
   if (job.classes && *job.classes < 1) usage(fmt::format("--classes is {}, wanted at least 1", *job.classes));

@@ -16,6 +16,7 @@ enum class Purpose : std::uint32_t {
   shard_shuffle = 2,   // order of blocks in an epoch
   window_shuffle = 3,  // order of samples in a window
   dropout = 4,
+  augment = 5,  // crop and mirroring of an image in an epoch
 };
 
 // Ten rounds on one counter block; four independent uniform 32-bit words come out.

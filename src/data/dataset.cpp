@@ -28,8 +28,10 @@ constexpr std::int64_t kFingerprintSamples = 16;  // cheap on any file system
                   shard.file.string(), what, seen, first.file.string(), wanted));
 }
 
-std::string text_of(const Normalisation& n) {
-  return fmt::format("(scale {}, mean {}, std {})", n.scale, n.mean, n.std);
+std::string targets_text(const Shard& shard) {
+  if (shard.target_width() == 0) return std::string("class numbers");
+  return fmt::format("{} {} to predict", shard.target_width(),
+                     shard.target_width() == 1 ? "number" : "numbers");
 }
 
 // An empty shard must agree too: its layout says what it was meant for.
@@ -42,7 +44,11 @@ void check_alike(const Shard& shard, const Shard& first) {
            std::string(name_of(first.x.type)));
   }
   if (shard.normalisation != first.normalisation) {
-    differ(shard, first, "normalisation", text_of(shard.normalisation), text_of(first.normalisation));
+    differ(shard, first, "normalisation", fmt::format("({})", text_of(shard.normalisation)),
+           fmt::format("({})", text_of(first.normalisation)));
+  }
+  if (shard.target_width() != first.target_width()) {
+    differ(shard, first, "a dataset y of", targets_text(shard), targets_text(first));
   }
 }
 
@@ -120,7 +126,7 @@ Dataset::Dataset(fs::path folder, std::vector<Shard> shards)
                                                 folder_.string(), shards_.size()));
   }
   classes_ = agreed_classes(shards_);
-  if (classes_ == 0) classes_ = scan_classes(*this);
+  if (classes_ == 0 && target_width() == 0) classes_ = scan_classes(*this);
   fingerprint_ = compute_fingerprint();
 }
 
@@ -140,9 +146,11 @@ std::uint64_t Dataset::compute_fingerprint() const {
   for (const std::int64_t dim : sample_shape()) add(dim);
   add(static_cast<std::int64_t>(element_type()));
   add(classes_);
+  if (target_width() > 0) add(target_width());
   add(normalisation().scale);
-  add(normalisation().mean);
-  add(normalisation().std);
+  if (normalisation().groups() > 1) add(normalisation().mean.size());
+  for (const double mean : normalisation().mean) add(mean);
+  for (const double std : normalisation().std) add(std);
   RowReader reader(*this);
   RawRows row;
   reader.resize(row, 1);
@@ -150,7 +158,8 @@ std::uint64_t Dataset::compute_fingerprint() const {
   for (std::int64_t i = 0; i < count; ++i) {
     reader.read(i * size_ / count, 1, row, 0);
     hasher.update(row.x);
-    add(row.y[0]);
+    for (const std::int64_t label : row.y) add(label);
+    for (const float target : row.targets) add(target);
   }
   return hasher.digest();
 }

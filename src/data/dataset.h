@@ -32,14 +32,18 @@ class Dataset {
   const std::vector<std::int64_t>& sample_shape() const { return shards_.front().x.shape; }
   std::int64_t sample_elements() const { return shards_.front().x.row_elements; }
   ElementType element_type() const { return shards_.front().x.type; }
-  std::int64_t classes() const { return classes_; }
+  std::int64_t classes() const { return classes_; }  // 0 where the targets are numbers
+  // Numbers to predict for each sample (regression); 0 where there are classes.
+  std::int64_t target_width() const { return shards_.front().target_width(); }
+  // What a model puts out for each sample: one number for each class or target.
+  std::int64_t outputs() const { return classes_ > 0 ? classes_ : target_width(); }
   const Normalisation& normalisation() const { return shards_.front().normalisation; }
 
   // Bytes of x and y as they lie in memory, all samples.
   std::int64_t bytes() const;
 
   // A stable number for what a run depends on: rows and block size of each shard, sample shape, number type,
-  // classes, normalisation, and the content of up to 16 samples spread over the dataset. File names,
+  // classes or targets, normalisation, and the content of up to 16 samples spread over the dataset. File names,
   // compression and the exact place of bytes do not enter.
   std::uint64_t fingerprint() const { return fingerprint_; }
 

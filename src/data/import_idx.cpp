@@ -109,7 +109,7 @@ IdxImported import_idx(const IdxImport& job) {
   // Images that are all of one value have no spread to divide by.
   const double measured = moments.std() * job.scale;
   result.std = job.std.value_or(measured > 0 ? measured : 1);
-  writer.publish({job.scale, result.mean, result.std}, result.classes);
+  writer.publish({job.scale, {result.mean}, {result.std}}, result.classes);
   return result;
 }
 

@@ -22,9 +22,11 @@ std::size_t at(std::int64_t index) {
 
 class Loader::Producer {
  public:
-  Producer(Dataset dataset, Sampler sampler, LaneRange lanes, Position start, std::int64_t steps_left)
+  Producer(Dataset dataset, Sampler sampler, LaneRange lanes, Position start, std::int64_t steps_left,
+           const AugmentOptions& augment)
       : reader_(std::move(dataset)),
         sampler_(std::move(sampler)),
+        augmenter_(make_augmenter(augment, sampler_.config().seed, reader_.dataset().sample_shape())),
         range_(lanes),
         position_(start),
         lane_(lanes.first),
@@ -64,7 +66,8 @@ class Loader::Producer {
         if (stop.stop_requested()) break;  // the window is not whole
       }
       const std::int64_t sample = held.window.order[at(p - held.window.begin)];
-      append_sample(batch, reader_.dataset(), held.stored, held.row[at(sample)], held.ids[at(sample)]);
+      append_sample(batch, reader_.dataset(), held.stored, held.row[at(sample)], held.ids[at(sample)],
+                    augmenter_ ? &*augmenter_ : nullptr);
     }
     advance();
     return true;
@@ -130,6 +133,7 @@ class Loader::Producer {
 
   RowReader reader_;
   const Sampler sampler_;
+  const std::optional<Augmenter> augmenter_;
   const LaneRange range_;
   Position position_;
   std::int64_t lane_;
@@ -140,8 +144,9 @@ class Loader::Producer {
 };
 
 Loader::Loader(Dataset dataset, Sampler sampler, LaneRange lanes, Position start, std::size_t depth,
-               std::int64_t steps)
-    : producer_(std::make_unique<Producer>(std::move(dataset), std::move(sampler), lanes, start, steps)),
+               std::int64_t steps, const AugmentOptions& augment)
+    : producer_(
+          std::make_unique<Producer>(std::move(dataset), std::move(sampler), lanes, start, steps, augment)),
       prefetcher_([producer = producer_.get()](
                       Batch& batch, const std::stop_token& stop) { return producer->fill(batch, stop); },
                   depth) {}

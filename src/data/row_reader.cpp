@@ -147,26 +147,38 @@ void RowReader::read_column(OpenShard& open, const Column& column, std::int64_t 
 }
 
 void RowReader::read(std::int64_t first_id, std::int64_t rows, RawRows& out, std::int64_t at,
-                     const std::stop_token& stop) {
+                     const std::stop_token& stop, Columns columns) {
   while (rows > 0 && !stop.stop_requested()) {
     const Shard& shard = dataset_.shard_of(first_id);
     const std::int64_t row = first_id - shard.first_id;
     const std::int64_t now = std::min(rows, shard.rows() - row);
     OpenShard& open = opened(shard);
-    read_column(open, shard.x, row, now, out.x.data() + at * shard.x.row_bytes(), stop);
-    labels_.resize(static_cast<std::size_t>(now * shard.y.row_bytes()));
-    read_column(open, shard.y, row, now, labels_.data(), stop);
-    to_labels(shard.y.type, labels_.data(),
-              std::span(out.y).subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(now)));
+    if (columns == Columns::x_and_y) {
+      read_column(open, shard.x, row, now, out.x.data() + at * shard.x.row_bytes(), stop);
+    }
+    raw_y_.resize(static_cast<std::size_t>(now * shard.y.row_bytes()));
+    read_column(open, shard.y, row, now, raw_y_.data(), stop);
+    if (const std::int64_t width = dataset_.target_width(); width > 0) {
+      to_targets(shard.y.type, raw_y_.data(),
+                 std::span(out.targets).subspan(static_cast<std::size_t>(at * width),
+                                                static_cast<std::size_t>(now * width)));
+    } else {
+      to_labels(shard.y.type, raw_y_.data(),
+                std::span(out.y).subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(now)));
+    }
     first_id += now;
     rows -= now;
     at += now;
   }
 }
 
-void RowReader::resize(RawRows& out, std::int64_t rows) const {
-  out.x.resize(static_cast<std::size_t>(rows * dataset_.shards().front().x.row_bytes()));
-  out.y.resize(static_cast<std::size_t>(rows));
+void RowReader::resize(RawRows& out, std::int64_t rows, Columns columns) const {
+  const std::int64_t width = dataset_.target_width();
+  if (columns == Columns::x_and_y) {
+    out.x.resize(static_cast<std::size_t>(rows * dataset_.shards().front().x.row_bytes()));
+  }
+  out.y.resize(width > 0 ? 0 : static_cast<std::size_t>(rows));
+  out.targets.resize(static_cast<std::size_t>(rows * width));
 }
 
 void RowReader::for_each_label(const std::function<void(std::int64_t)>& visit) {
@@ -174,10 +186,10 @@ void RowReader::for_each_label(const std::function<void(std::int64_t)>& visit) {
   for (const Shard& shard : dataset_.shards()) {
     for (std::int64_t row = 0; row < shard.rows(); row += kLabelsPerRead) {
       const std::int64_t now = std::min(kLabelsPerRead, shard.rows() - row);
-      labels_.resize(static_cast<std::size_t>(now * shard.y.row_bytes()));
+      raw_y_.resize(static_cast<std::size_t>(now * shard.y.row_bytes()));
       labels.resize(static_cast<std::size_t>(now));
-      read_column(opened(shard), shard.y, row, now, labels_.data(), {});
-      to_labels(shard.y.type, labels_.data(), labels);
+      read_column(opened(shard), shard.y, row, now, raw_y_.data(), {});
+      to_labels(shard.y.type, raw_y_.data(), labels);
       std::for_each(labels.begin(), labels.end(), visit);
     }
   }

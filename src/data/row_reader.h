@@ -16,8 +16,11 @@ namespace lockstep::data {
 // Samples as they lie in the files (this machine's byte order).
 struct RawRows {
   std::vector<std::byte> x;     // rows * Column::row_bytes() of x
-  std::vector<std::int64_t> y;  // labels, unchecked
+  std::vector<std::int64_t> y;  // labels, unchecked; empty where targets are
+  std::vector<float> targets;   // rows * Dataset::target_width(), unchecked
 };
+
+enum class Columns { x_and_y, y };
 
 class RowReader {
  public:
@@ -32,12 +35,12 @@ class RowReader {
   // shards. Throws Error(bad_data) naming file and rows. HDF5's lock is held for one read of at most 64 MiB
   // at a time. Once `stop` is requested it may return early, leaving the rest unread.
   void read(std::int64_t first_id, std::int64_t rows, RawRows& out, std::int64_t at,
-            const std::stop_token& stop = {});
+            const std::stop_token& stop = {}, Columns columns = Columns::x_and_y);
 
   // Makes room for `rows` samples; keeps what memory there is.
-  void resize(RawRows& out, std::int64_t rows) const;
+  void resize(RawRows& out, std::int64_t rows, Columns columns = Columns::x_and_y) const;
 
-  // Calls `visit` with every label, in order; reads no x. Throws as read() does.
+  // Calls `visit` with every label, in order; reads no x. Throws as read() does. For class numbers only.
   void for_each_label(const std::function<void(std::int64_t)>& visit);
 
   // Bytes taken from the files: of y the rows; of x the rows, or whole chunks (uncompressed) where it is
@@ -52,7 +55,7 @@ class RowReader {
 
   Dataset dataset_;
   std::list<std::unique_ptr<OpenShard>> open_;  // most recently used first
-  std::vector<std::byte> labels_;               // y before it is widened
+  std::vector<std::byte> raw_y_;                // y before it is converted
   std::int64_t bytes_read_ = 0;
 };
 

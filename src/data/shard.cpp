@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 
+#include "data/storage.h"
 #include "hdf5/serial.h"
 
 namespace lockstep::data {
@@ -33,11 +35,6 @@ constexpr std::array<TypeInfo, 10> kTypes = {{{"uint8", 1},
 
 constexpr double kFormat = 1;  // the value of lockstep_format that this program reads and writes
 
-// Names a dataset in error texts: "dataset x of train/a.h5".
-std::string place(const fs::path& file, std::string_view dataset) {
-  return fmt::format("dataset {} of {}", dataset, file.string());
-}
-
 [[noreturn]] void bad(const std::string& text) {
   throw Error(ExitCode::bad_data, text);
 }
@@ -47,94 +44,60 @@ ElementType integer_type(std::size_t size, bool is_signed) {
   return static_cast<ElementType>(2 * log2 + (is_signed ? 1 : 0));
 }
 
-ElementType element_type(hid_t type, const std::string& where, bool labels) {
+// What a type that holds no plain numbers is called by those who made the file.
+std::string_view kind_name(H5T_class_t kind) {
+  switch (kind) {
+    case H5T_STRING:
+      return "text (strings)";
+    case H5T_COMPOUND:
+      return "a compound type (records with fields)";
+    case H5T_ENUM:
+      return "an enumeration, as h5py stores booleans";
+    case H5T_ARRAY:
+      return "an array type";
+    case H5T_VLEN:
+      return "lists of varying length";
+    case H5T_REFERENCE:
+      return "references";
+    case H5T_OPAQUE:
+      return "opaque bytes";
+    case H5T_BITFIELD:
+      return "bit fields";
+    default:
+      return "a type of another size";
+  }
+}
+
+ElementType element_type(hid_t type, const std::string& where, bool is_y) {
   const H5T_class_t kind = H5Tget_class(type);
   const std::size_t size = H5Tget_size(type);
   if (kind == H5T_INTEGER && (size == 1 || size == 2 || size == 4 || size == 8)) {
-    const bool is_signed = H5Tget_sign(type) == H5T_SGN_2;
-    const ElementType found = integer_type(size, is_signed);
-    if (!labels && size > 2) {
+    const ElementType found = integer_type(size, H5Tget_sign(type) == H5T_SGN_2);
+    if (!is_y && size > 2) {
       bad(fmt::format("{} has type {}, whose values need not fit a float32; store uint8, int16 or float32",
                       where, name_of(found)));
     }
     return found;
   }
-  if (labels)
-    bad(fmt::format("{} must have whole numbers (uint8, int64, ...), one class number a row", where));
   // Half precision widens to float32 without loss; no type of ours holds it.
   if (kind == H5T_FLOAT && size <= 4) return ElementType::f32;
   if (kind == H5T_FLOAT && size == 8) return ElementType::f64;
-  bad(fmt::format(
-      "{} has a type that is neither a number of 1 or 2 bytes nor a float; store uint8 or float32", where));
+  bad(fmt::format("{} holds {}, wanted {}", where, kind_name(kind),
+                  is_y ? "numbers: store class numbers as uint8 or int64, or numbers to predict as float32"
+                       : "numbers of 1 or 2 bytes or floats: store uint8 or float32"));
 }
 
-std::string filter_name(H5Z_filter_t filter, const char* given) {
-  switch (filter) {
-    case H5Z_FILTER_DEFLATE:
-      return "deflate";
-    case H5Z_FILTER_SHUFFLE:
-      return "shuffle";
-    case H5Z_FILTER_FLETCHER32:
-      return "fletcher32";
-    default:
-      return *given != '\0' ? fmt::format("{} ({})", given, filter) : fmt::format("number {}", filter);
+// What a row of y may be: one class number, or one or more numbers to predict.
+void check_y_shape(const Column& y, const fs::path& file) {
+  const std::string where = place(file, y.name);
+  if (!is_floating(y.type) && !y.shape.empty()) {
+    bad(fmt::format("{} has shape [{}x{}], wanted [{}]: one class number a row; numbers to predict are stored "
+                    "as float32",
+                    where, y.rows, shape_text(y.shape), y.rows));
   }
-}
-
-std::string readable_filters(hid_t creation, const fs::path& file, const std::string& where) {
-  std::vector<std::string> names;
-  const int count = H5Pget_nfilters(creation);
-  for (int i = 0; i < count; ++i) {
-    unsigned flags = 0;
-    unsigned config = 0;
-    std::size_t values = 0;
-    char given[64] = {};
-    const H5Z_filter_t filter = H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &values, nullptr,
-                                               sizeof given, given, &config);
-    names.push_back(filter_name(filter, given));
-    const bool there = H5Zfilter_avail(filter) > 0 && H5Zget_filter_info(filter, &config) >= 0;
-    if (!there || (config & H5Z_FILTER_CONFIG_DECODE_ENABLED) == 0) {
-      bad(
-          fmt::format("{} is compressed with filter {}, which is not available here; rewrite it with "
-                      "`h5repack -f NONE {} OUT.h5`, or store it with gzip or uncompressed",
-                      where, names.back(), file.string()));
-    }
-  }
-  return fmt::format("{}", fmt::join(names, "+"));
-}
-
-void read_layout(hid_t dataset, const fs::path& file, const std::string& where, Column& column) {
-  const auto creation = hdf5::own<hdf5::PropertyList>(H5Dget_create_plist(dataset), ExitCode::bad_data,
-                                                      "read how " + where + " is laid out");
-  switch (H5Pget_layout(creation.get())) {
-    case H5D_CONTIGUOUS:
-      column.layout = Layout::contiguous;
-      break;
-    case H5D_COMPACT:
-      column.layout = Layout::compact;
-      break;
-    case H5D_CHUNKED: {
-      column.layout = Layout::chunked;
-      std::array<hsize_t, H5S_MAX_RANK> chunk{};
-      hdf5::check(H5Pget_chunk(creation.get(), H5S_MAX_RANK, chunk.data()), ExitCode::bad_data,
-                  "read the chunk size of " + where);
-      column.chunk_rows = static_cast<std::int64_t>(chunk[0]);
-      column.filters = readable_filters(creation.get(), file, where);
-      break;
-    }
-    default:
-      // A missing source of a virtual dataset reads as zeros without any error.
-      bad(fmt::format(
-          "{} is a virtual dataset, which would read as zeros where a source is missing; list the "
-          "source files themselves as shards, or copy it with `h5repack -l CONTI {} OUT.h5`",
-          where, file.string()));
-  }
-  const bool in_file = column.layout == Layout::contiguous && H5Pget_external_count(creation.get()) == 0;
-  const auto type =
-      hdf5::own<hdf5::Datatype>(H5Dget_type(dataset), ExitCode::bad_data, "read the type of " + where);
-  if (in_file && H5Tequal(type.get(), hdf5_type(column.type)) > 0) {
-    const haddr_t offset = H5Dget_offset(dataset);
-    if (offset != HADDR_UNDEF) column.file_offset = static_cast<std::int64_t>(offset);
+  if (y.shape.size() > 1) {
+    bad(fmt::format("{} has shape [{}x{}], wanted [{}] or [{}, numbers to predict]", where, y.rows,
+                    shape_text(y.shape), y.rows, y.rows));
   }
 }
 
@@ -161,26 +124,37 @@ Column read_column(const hdf5::File& opened, const fs::path& file, const std::st
   column.rows = static_cast<std::int64_t>(extent[0]);
   column.shape.assign(extent.begin() + 1, extent.end());
   for (const std::int64_t dim : column.shape) column.row_elements *= dim;
-  if (name == "y" && rank != 1) {
-    bad(fmt::format("{} has shape [{}x{}], wanted [{}]: one class number a row", where, column.rows,
-                    shape_text(column.shape), column.rows));
-  }
+  if (name == "y") check_y_shape(column, file);
   if (column.row_elements == 0) {
     bad(fmt::format("{} has samples of shape {}, without any number", where, shape_text(column.shape)));
   }
-  read_layout(dataset.get(), file, where, column);
+  read_storage(dataset.get(), file, column);
   return column;
 }
 
-Normalisation read_normalisation(const hdf5::File& opened, const fs::path& file) {
+// One value, or one for each index of a sample's first dimension where that is a channel or a feature.
+void check_groups(const std::vector<double>& values, std::string_view name, const Column& x,
+                  const fs::path& file) {
+  if (values.size() == 1) return;
+  const bool has_groups = x.shape.size() == 1 || x.shape.size() == 3;
+  if (has_groups && static_cast<std::int64_t>(values.size()) == x.shape.front()) return;
+  bad(fmt::format("attribute {} of {} has {} values, wanted {}: samples are {}", name, file.string(),
+                  values.size(), has_groups ? fmt::format("1 or {}", x.shape.front()) : "1",
+                  shape_text(x.shape)));
+}
+
+Normalisation read_normalisation(const hdf5::File& opened, const fs::path& file, const Column& x) {
   Normalisation result;
   result.scale = hdf5::read_number(opened, file, "scale").value_or(result.scale);
-  result.mean = hdf5::read_number(opened, file, "mean").value_or(result.mean);
-  result.std = hdf5::read_number(opened, file, "std").value_or(result.std);
-  if (!std::isfinite(result.scale) || !std::isfinite(result.mean) || !std::isfinite(result.std) ||
-      result.std <= 0) {
-    bad(fmt::format("{} has scale {}, mean {}, std {}; wanted finite numbers and std > 0", file.string(),
-                    result.scale, result.mean, result.std));
+  result.mean = hdf5::read_numbers(opened, file, "mean").value_or(result.mean);
+  result.std = hdf5::read_numbers(opened, file, "std").value_or(result.std);
+  check_groups(result.mean, "mean", x, file);
+  check_groups(result.std, "std", x, file);
+  const auto finite = [](double value) { return std::isfinite(value); };
+  const auto positive = [](double value) { return std::isfinite(value) && value > 0; };
+  if (!finite(result.scale) || !std::all_of(result.mean.begin(), result.mean.end(), finite) ||
+      !std::all_of(result.std.begin(), result.std.end(), positive)) {
+    bad(fmt::format("{} has {}; wanted finite numbers and std > 0", file.string(), text_of(result)));
   }
   return result;
 }
@@ -203,6 +177,10 @@ std::string_view name_of(ElementType type) {
 
 std::size_t size_of(ElementType type) {
   return kTypes[static_cast<std::size_t>(type)].size;
+}
+
+bool is_floating(ElementType type) {
+  return type == ElementType::f32 || type == ElementType::f64;
 }
 
 std::int64_t hdf5_type(ElementType type) {
@@ -249,11 +227,16 @@ Shard read_shard(const fs::path& file) {
   shard.x = read_column(opened, file, "x");
   shard.y = read_column(opened, file, "y");
   if (shard.x.rows != shard.y.rows) {
-    bad(fmt::format("{} has {} rows in x and {} in y; each sample needs one label", file.string(),
+    bad(fmt::format("{} has {} rows in x and {} in y; each sample needs one row in both", file.string(),
                     shard.x.rows, shard.y.rows));
   }
-  shard.normalisation = read_normalisation(opened, file);
+  shard.normalisation = read_normalisation(opened, file, shard.x);
   shard.classes = read_classes(opened, file);
+  if (shard.classes && shard.target_width() > 0) {
+    bad(fmt::format("{} has {} classes, but its dataset y holds {}, numbers to predict; store class numbers as "
+                    "uint8 or int64, or remove attribute classes",
+                    file.string(), *shard.classes, name_of(shard.y.type)));
+  }
   return shard;
 }
 

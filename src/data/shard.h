@@ -1,4 +1,5 @@
-// One shard: an HDF5 file with `x` (samples) and `y` (labels), as docs/formats.md describes it.
+// One shard: an HDF5 file with `x` (samples) and `y` (labels, or numbers to predict), as docs/formats.md
+// describes it.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/normalisation.h"
+
 namespace lockstep::data {
 
 // How numbers lie in memory once read: always in this machine's byte order.
@@ -15,17 +18,10 @@ enum class ElementType { u8, i8, u16, i16, u32, i32, u64, i64, f32, f64 };
 
 std::string_view name_of(ElementType type);
 std::size_t size_of(ElementType type);
+bool is_floating(ElementType type);
 std::int64_t hdf5_type(ElementType type);  // a hid_t
 
 enum class Layout { contiguous, chunked, compact };
-
-// Samples reach a model as (stored * scale - mean) / std.
-struct Normalisation {
-  double scale = 1;
-  double mean = 0;
-  double std = 1;
-  bool operator==(const Normalisation&) const = default;
-};
 
 // One dataset of a shard: `rows` rows of `row_elements` numbers.
 struct Column {
@@ -53,6 +49,8 @@ struct Shard {
   std::optional<std::int64_t> classes;  // where the file says it
 
   std::int64_t rows() const { return x.rows; }
+  // Numbers to predict for each sample (regression); 0 where y holds class numbers.
+  std::int64_t target_width() const { return is_floating(y.type) ? y.row_elements : 0; }
 };
 
 // Reads the layout of one file and checks that it can be read here. Throws Error(missing_input) or

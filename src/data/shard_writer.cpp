@@ -150,8 +150,8 @@ void ShardWriter::publish(const Normalisation& normalisation, std::int64_t class
     hdf5::write_attribute(opened.get(), "lockstep_format", std::int64_t{kFormat});
     hdf5::write_attribute(opened.get(), "classes", classes);
     hdf5::write_attribute(opened.get(), "scale", normalisation.scale);
-    hdf5::write_attribute(opened.get(), "mean", normalisation.mean);
-    hdf5::write_attribute(opened.get(), "std", normalisation.std);
+    hdf5::write_attribute(opened.get(), "mean", std::span<const double>(normalisation.mean));
+    hdf5::write_attribute(opened.get(), "std", std::span<const double>(normalisation.std));
     opened.close_checked(ExitCode::cannot_create, "close " + file(shard).string());
     sync_path(file(shard));
   }

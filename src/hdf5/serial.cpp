@@ -15,6 +15,13 @@ PropertyList access_without_lock(ExitCode code) {
   return access;
 }
 
+[[noreturn]] void refuse(const fs::path& path, const std::string& name, std::string_view wanted) {
+  throw Error(ExitCode::bad_data,
+              fmt::format("attribute {} of {} is not {}; write it as a plain number, in h5py: "
+                          "file.attrs['{}'] = ...",
+                          name, path.string(), wanted, name));
+}
+
 }  // namespace
 
 File open_serial(const fs::path& path) {
@@ -42,7 +49,8 @@ File reopen_serial(const fs::path& path) {
                    fmt::format("open {} for writing", path.string()));
 }
 
-std::optional<double> read_number(const File& file, const fs::path& path, const std::string& name) {
+std::optional<std::vector<double>> read_numbers(const File& file, const fs::path& path,
+                                                const std::string& name) {
   const auto guard = lock();
   const std::string what = fmt::format("read attribute {} of {}", name, path.string());
   const htri_t there = H5Aexists(file.get(), name.c_str());
@@ -53,15 +61,18 @@ std::optional<double> read_number(const File& file, const fs::path& path, const 
   const auto type = own<Datatype>(H5Aget_type(attribute.get()), ExitCode::bad_data, what);
   const auto space = own<Dataspace>(H5Aget_space(attribute.get()), ExitCode::bad_data, what);
   const H5T_class_t kind = H5Tget_class(type.get());
-  if ((kind != H5T_INTEGER && kind != H5T_FLOAT) || H5Sget_simple_extent_npoints(space.get()) != 1) {
-    throw Error(ExitCode::bad_data,
-                fmt::format("attribute {} of {} is not a single number; write it as a plain number, in h5py: "
-                            "file.attrs['{}'] = ...",
-                            name, path.string(), name));
-  }
-  double value = 0;
-  check(H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, &value), ExitCode::bad_data, what);
-  return value;
+  const hssize_t count = H5Sget_simple_extent_npoints(space.get());
+  if ((kind != H5T_INTEGER && kind != H5T_FLOAT) || count < 1) refuse(path, name, "a number");
+  std::vector<double> values(static_cast<std::size_t>(count));
+  check(H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, values.data()), ExitCode::bad_data, what);
+  return values;
+}
+
+std::optional<double> read_number(const File& file, const fs::path& path, const std::string& name) {
+  const auto values = read_numbers(file, path, name);
+  if (!values) return std::nullopt;
+  if (values->size() != 1) refuse(path, name, "a single number");
+  return values->front();
 }
 
 }  // namespace lockstep::hdf5

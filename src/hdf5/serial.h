@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hdf5/handle.h"
 
@@ -21,5 +22,9 @@ File reopen_serial(const std::filesystem::path& path);
 // attribute does not exist. Throws Error(bad_data), naming file and attribute, where it is not one number.
 std::optional<double> read_number(const File& file, const std::filesystem::path& path,
                                   const std::string& name);
+
+// As read_number(), for an attribute that may also be a list of numbers.
+std::optional<std::vector<double>> read_numbers(const File& file, const std::filesystem::path& path,
+                                                const std::string& name);
 
 }  // namespace lockstep::hdf5

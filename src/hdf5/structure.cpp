@@ -24,11 +24,12 @@ Dataspace simple_space(std::span<const hsize_t> shape) {
   return own<Dataspace>(id, failure, "create a dataspace");
 }
 
-void write_attribute(hid_t object, const std::string& name, hid_t type, const void* value) {
+void write_attribute(hid_t object, const std::string& name, hid_t type, const void* value,
+                     std::span<const hsize_t> shape = {}) {
   const auto guard = lock();
-  const Dataspace scalar = simple_space({});
+  const Dataspace space = simple_space(shape);
   const auto attribute =
-      own<Attribute>(H5Acreate2(object, name.c_str(), type, scalar.get(), H5P_DEFAULT, H5P_DEFAULT), failure,
+      own<Attribute>(H5Acreate2(object, name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT), failure,
                      "create attribute " + name);
   check(H5Awrite(attribute.get(), type, value), failure, "write attribute " + name);
 }
@@ -78,6 +79,12 @@ void write_attribute(hid_t object, const std::string& name, double value) {
 void write_attribute(hid_t object, const std::string& name, const std::string& value) {
   const Datatype type = text_type(value.size());
   write_attribute(object, name, type.get(), value.c_str());  // an empty text is its NUL
+}
+
+void write_attribute(hid_t object, const std::string& name, std::span<const double> values) {
+  const hsize_t count = values.size();
+  write_attribute(object, name, H5T_IEEE_F64LE, values.data(),
+                  std::span(&count, count == 1 ? std::size_t{0} : std::size_t{1}));
 }
 
 Datatype text_type(std::size_t length) {

@@ -26,6 +26,8 @@ std::int64_t dataset_offset(const Dataset& dataset, const std::string& name);
 void write_attribute(hid_t object, const std::string& name, std::int64_t value);
 void write_attribute(hid_t object, const std::string& name, double value);
 void write_attribute(hid_t object, const std::string& name, const std::string& value);
+// One value as a scalar, several as a list; at least one.
+void write_attribute(hid_t object, const std::string& name, std::span<const double> values);
 
 // A fixed-length UTF-8 string type, padded by NUL, of at least one byte.
 Datatype text_type(std::size_t length);

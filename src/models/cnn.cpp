@@ -24,11 +24,11 @@ struct ImageShape {
 class Cnn final : public Model {
  public:
   Cnn(const ImageShape& image, std::span<const std::int64_t> channels, std::span<const std::int64_t> hidden,
-      std::int64_t classes, double dropout, device::Device& device)
+      std::int64_t outputs, double dropout, device::Device& device)
       : Model(device),
         image_(image),
         convolutions_(make_convolutions(parameters_, image.channels, channels)),
-        head_(parameters_, features_after(image, channels), hidden, classes, dropout) {}
+        head_(parameters_, features_after(image, channels), hidden, outputs, dropout) {}
 
   nn::Variable forward(nn::Tape& tape, const nn::Variable& x) const override {
     nn::Variable image = channels_last(tape, x);
@@ -79,7 +79,7 @@ class Cnn final : public Model {
 }  // namespace
 
 std::unique_ptr<Model> make_cnn(const ModelOptions& options, std::span<const std::int64_t> sample_shape,
-                                std::int64_t classes, device::Device& device) {
+                                std::int64_t outputs, device::Device& device) {
   if (sample_shape.size() != 2 && sample_shape.size() != 3) {
     throw Error(
         ExitCode::bad_config,
@@ -101,7 +101,7 @@ std::unique_ptr<Model> make_cnn(const ModelOptions& options, std::span<const std
                             "model.channels",
                             image.height, image.width, channels.size()));
   }
-  return std::make_unique<Cnn>(image, channels, hidden, classes, options.dropout, device);
+  return std::make_unique<Cnn>(image, channels, hidden, outputs, options.dropout, device);
 }
 
 }  // namespace lockstep::models

@@ -9,10 +9,10 @@
 namespace lockstep::models {
 
 Head::Head(nn::ParameterSet& parameters, std::int64_t features, std::span<const std::int64_t> hidden,
-           std::int64_t classes, double dropout)
+           std::int64_t outputs, double dropout)
     : dropout_(dropout) {
   std::vector<std::int64_t> widths(hidden.begin(), hidden.end());
-  widths.push_back(classes);
+  widths.push_back(outputs);
   for (const std::int64_t width : widths) {
     layers_.emplace_back(parameters, fmt::format("fc{}", layers_.size() + 1), features, width);
     features = width;

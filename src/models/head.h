@@ -1,4 +1,4 @@
-// The last part of a classifier: linear layers with ReLU and dropout between them, no activation on the last.
+// The last part of a model: linear layers with ReLU and dropout between them, no activation on the last.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace lockstep::models {
 
 class Head {
  public:
-  // Registers fc1, fc2, ... : features -> hidden[0] -> ... -> classes.
+  // Registers fc1, fc2, ... : features -> hidden[0] -> ... -> outputs.
   Head(nn::ParameterSet& parameters, std::int64_t features, std::span<const std::int64_t> hidden,
-       std::int64_t classes, double dropout);
+       std::int64_t outputs, double dropout);
 
-  // x [n, features] -> logits [n, classes]. Dropout before each layer, before the first one only if asked.
+  // x [n, features] -> [n, outputs]. Dropout before each layer, before the first one only if asked.
   nn::Variable operator()(nn::Tape& tape, nn::Variable x, bool drop_input) const;
 
  private:

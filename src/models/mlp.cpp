@@ -11,9 +11,9 @@ namespace {
 
 class Mlp final : public Model {
  public:
-  Mlp(std::int64_t features, std::span<const std::int64_t> hidden, std::int64_t classes, double dropout,
+  Mlp(std::int64_t features, std::span<const std::int64_t> hidden, std::int64_t outputs, double dropout,
       device::Device& device)
-      : Model(device), features_(features), head_(parameters_, features, hidden, classes, dropout) {}
+      : Model(device), features_(features), head_(parameters_, features, hidden, outputs, dropout) {}
 
   nn::Variable forward(nn::Tape& tape, const nn::Variable& x) const override {
     return head_(tape, {x.value.reshaped({x.value.shape()[0], features_}), x.slot}, false);
@@ -27,12 +27,12 @@ class Mlp final : public Model {
 }  // namespace
 
 std::unique_ptr<Model> make_mlp(const ModelOptions& options, std::span<const std::int64_t> sample_shape,
-                                std::int64_t classes, device::Device& device) {
+                                std::int64_t outputs, device::Device& device) {
   const std::int64_t features =
       std::accumulate(sample_shape.begin(), sample_shape.end(), std::int64_t{1}, std::multiplies<>());
   const std::vector<std::int64_t> hidden =
       options.hidden.empty() ? std::vector<std::int64_t>{256, 128} : options.hidden;
-  return std::make_unique<Mlp>(features, hidden, classes, options.dropout, device);
+  return std::make_unique<Mlp>(features, hidden, outputs, options.dropout, device);
 }
 
 }  // namespace lockstep::models

@@ -10,6 +10,6 @@ namespace lockstep::models {
 
 // Flatten, then fc1 .. fcN with ReLU and dropout between them. Samples of any shape.
 std::unique_ptr<Model> make_mlp(const ModelOptions& options, std::span<const std::int64_t> sample_shape,
-                                std::int64_t classes, device::Device& device);
+                                std::int64_t outputs, device::Device& device);
 
 }  // namespace lockstep::models

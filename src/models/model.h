@@ -28,7 +28,8 @@ class Model {
   nn::ParameterSet& parameters() { return parameters_; }
   const nn::ParameterSet& parameters() const { return parameters_; }
 
-  // x is a micro-batch as stored, [n, sample shape...]; returns the logits [n, classes].
+  // x is a micro-batch as stored, [n, sample shape...]; returns [n, outputs]: logits of classes, or
+  // predicted numbers.
   virtual nn::Variable forward(nn::Tape& tape, const nn::Variable& x) const = 0;
 
  protected:

@@ -29,7 +29,7 @@ void check_sizes(std::string_view key, const std::vector<std::int64_t>& sizes) {
   }
 }
 
-void check(const ModelOptions& options, std::span<const std::int64_t> sample_shape, std::int64_t classes) {
+void check(const ModelOptions& options, std::span<const std::int64_t> sample_shape, std::int64_t outputs) {
   check_sizes("hidden", options.hidden);
   check_sizes("channels", options.channels);
   if (!(options.dropout >= 0. && options.dropout < 1.)) {
@@ -38,12 +38,11 @@ void check(const ModelOptions& options, std::span<const std::int64_t> sample_sha
   }
   const bool empty =
       std::any_of(sample_shape.begin(), sample_shape.end(), [](std::int64_t s) { return s < 1; });
-  if (sample_shape.empty() || empty || classes < 2) {
-    throw Error(
-        ExitCode::bad_config,
-        fmt::format("the data's samples are [{}] with {} classes: a classifier needs samples with at least "
-                    "one value and at least 2 classes",
-                    fmt::join(sample_shape, ", "), classes));
+  if (sample_shape.empty() || empty || outputs < 1) {
+    throw Error(ExitCode::bad_config,
+                fmt::format("the data's samples are [{}] with {} outputs: a model needs samples with at least "
+                            "one value and at least 1 class or number to predict",
+                            fmt::join(sample_shape, ", "), outputs));
   }
 }
 
@@ -54,7 +53,7 @@ std::span<const ModelEntry> models() {
 }
 
 std::unique_ptr<Model> make_model(std::string_view name, const ModelOptions& options,
-                                  std::span<const std::int64_t> sample_shape, std::int64_t classes,
+                                  std::span<const std::int64_t> sample_shape, std::int64_t outputs,
                                   std::uint64_t seed, device::Device& device) {
   const auto entry =
       std::find_if(table.begin(), table.end(), [&](const ModelEntry& e) { return e.name == name; });
@@ -66,8 +65,8 @@ std::unique_ptr<Model> make_model(std::string_view name, const ModelOptions& opt
                 fmt::format("there is no model '{}'{}; known are: {}", name,
                             near ? fmt::format(", did you mean '{}'", *near) : "", fmt::join(names, ", ")));
   }
-  check(options, sample_shape, classes);
-  std::unique_ptr<Model> model = entry->make(options, sample_shape, classes, device);
+  check(options, sample_shape, outputs);
+  std::unique_ptr<Model> model = entry->make(options, sample_shape, outputs, device);
   model->parameters().allocate(seed);
   return model;
 }

@@ -13,6 +13,11 @@ std::string shape_of(const data::Dataset& dataset) {
   return fmt::format("{}", fmt::join(dataset.sample_shape(), "x"));
 }
 
+std::string outputs_of(const data::Dataset& dataset) {
+  return dataset.target_width() > 0 ? fmt::format("{} targets", dataset.target_width())
+                                    : fmt::format("{} classes", dataset.classes());
+}
+
 template <typename T>
 const T& value_of(const checkpoint::State& state, const std::string& key) {
   const auto at = state.values.find(key);
@@ -26,27 +31,26 @@ const T& value_of(const checkpoint::State& state, const std::string& key) {
 }  // namespace
 
 std::string identity_of(const data::Dataset& dataset) {
-  return fmt::format("{} samples of {}, {} classes, fingerprint {:016x}", dataset.size(), shape_of(dataset),
-                     dataset.classes(), dataset.fingerprint());
+  return fmt::format("{} samples of {}, {}, fingerprint {:016x}", dataset.size(), shape_of(dataset),
+                     outputs_of(dataset), dataset.fingerprint());
 }
 
 void check_same_kind(const data::Dataset& train, const data::Dataset& test) {
-  if (test.sample_shape() != train.sample_shape() || test.classes() > train.classes()) {
+  if (test.sample_shape() != train.sample_shape() || test.classes() > train.classes() ||
+      test.target_width() != train.target_width()) {
     throw Error(
         ExitCode::bad_data,
-        fmt::format("{} has samples of {} in {} classes, the training data {} in {}: they do not belong "
-                    "together",
-                    test.folder().string(), shape_of(test), test.classes(), shape_of(train),
-                    train.classes()));
+        fmt::format("{} has samples of {} with {}, the training data {} with {}: they do not belong together",
+                    test.folder().string(), shape_of(test), outputs_of(test), shape_of(train),
+                    outputs_of(train)));
   }
-  const auto& a = train.normalisation();
-  const auto& b = test.normalisation();
-  if (a.scale != b.scale || a.mean != b.mean || a.std != b.std) {
+  if (test.normalisation() != train.normalisation()) {
     throw Error(
         ExitCode::bad_data,
-        fmt::format("{} is normalised by scale {} mean {} std {}, the training data by {} {} {}: import the "
-                    "test split with the training split's values",
-                    test.folder().string(), b.scale, b.mean, b.std, a.scale, a.mean, a.std));
+        fmt::format("{} is normalised by {}, the training data by {}: import the test split with the training "
+                    "split's values",
+                    test.folder().string(), data::text_of(test.normalisation()),
+                    data::text_of(train.normalisation())));
   }
 }
 

@@ -28,12 +28,12 @@ std::vector<std::int64_t> extents(const device::Shape& shape) {
 }  // namespace
 
 Learner::Learner(const Config& config, int threads, const std::vector<std::int64_t>& sample_shape,
-                 std::int64_t classes)
+                 std::int64_t outputs)
     : seed_(config.run.seed),
       sample_shape_(sample_shape),
       device_(std::make_unique<device::CpuDevice>(threads)) {
   const models::ModelOptions model{config.model.hidden, config.model.channels, config.model.dropout};
-  model_ = models::make_model(config.model.name, model, sample_shape, classes, seed_, *device_);
+  model_ = models::make_model(config.model.name, model, sample_shape, outputs, seed_, *device_);
   const optim::OptimizerOptions optimizer{config.optim.momentum, config.optim.weight_decay};
   optimizer_ = optim::make_optimizer(config.optim.name, optimizer, model_->parameters());
 }

@@ -24,10 +24,11 @@ struct BatchResult {
 
 class Learner {
  public:
-  // `sample_shape` as the shards have it: [features], [height, width] or [channels, height, width]. Throws
-  // Error(bad_config) where the model does not fit the data.
+  // `sample_shape` as the shards have it: [features], [height, width] or [channels, height, width]. `outputs`:
+  // numbers that the model puts out for each sample, Dataset::outputs(). Throws Error(bad_config) where the
+  // model does not fit the data.
   Learner(const Config& config, int threads, const std::vector<std::int64_t>& sample_shape,
-          std::int64_t classes);
+          std::int64_t outputs);
 
   // Forward and backward of one micro-batch at `step` (steps done before it). The gradient of the SUM of the
   // losses replaces the gradients or, with `accumulate`, is added to them.

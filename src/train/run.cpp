@@ -7,6 +7,7 @@
 #include "comm/agreement.h"
 #include "core/clock.h"
 #include "core/text.h"
+#include "train/data_check.h"
 #include "train/identity.h"
 #include "train/resume.h"
 
@@ -42,11 +43,14 @@ void Run::prepare() {
   open_data();
   check_same_data();
   comm::agree(setting_.comm, "build the model", [&] {
-    learner_.emplace(config_, threads_, train_data_->sample_shape(), train_data_->classes());
+    check_fits(config_, *train_data_);
+    learner_.emplace(config_, threads_, train_data_->sample_shape(), train_data_->outputs());
   });
 }
 
 void Run::start(const RunOptions& options) {
+  deadline_.emplace(setting_.allocation, setting_.comm.rank() == 0);
+  check_content();
   resume(options.fork);
   comm::agree(setting_.comm, "open the records of the run", [&] {
     if (setting_.comm.rank() == 0) open_records();
@@ -59,11 +63,10 @@ void Run::start(const RunOptions& options) {
   const StepPosition start = position();
   loader_.emplace(*train_data_, std::move(sampler), data::LaneRange{lanes.first, lanes.last},
                   data::Position{start.epoch, start.step_in_epoch},
-                  static_cast<std::size_t>(config_.data.prefetch), config_.train.steps - step_);
+                  static_cast<std::size_t>(config_.data.prefetch), config_.train.steps - step_, augment_options(config_));
   reducer_ = comm::make_reducer(
       config_.train.reduction == "exact" ? comm::ReduceMode::exact : comm::ReduceMode::fast, *reducer_comm_,
       virtual_workers);
-  deadline_.emplace(setting_.allocation, setting_.comm.rank() == 0);
   stepper_.emplace(config_, *learner_, *loader_, setting_.comm, *reducer_, setting_.watchdog,
                    Clock{[this] { return deadline_near(); }, [this] { return clock_says_save(); }});
   saved_at_ = monotonic_seconds();
@@ -78,6 +81,19 @@ void Run::open_data() {
     test_data_.emplace(data::Dataset::open(config_.data.test));
     check_same_kind(*train_data_, *test_data_);
   });
+}
+
+void Run::check_content() {
+  const auto depth = content_depth(config_);
+  if (!depth) return;
+  const DataCheckSetting setting{setting_.comm,
+                                 setting_.watchdog,
+                                 setting_.log,
+                                 setting_.folder.checked_data(),
+                                 [this] { setting_.folder.fence(setting_.attempt); },
+                                 [this] { return deadline_near(); }};
+  train::check_content(setting, *train_data_, "training", *depth);
+  if (test_data_) train::check_content(setting, *test_data_, "test", *depth);
 }
 
 // Nodes may have copies of their own: ranks that read different data would train something that nobody asked

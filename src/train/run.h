@@ -64,6 +64,7 @@ class Run {
  private:
   void open_data();
   void check_same_data();
+  void check_content();
   void resume(bool fork);
   void open_records();
   void announce() const;

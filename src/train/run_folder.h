@@ -29,6 +29,7 @@ class RunFolder {
   std::filesystem::path timings() const { return path_ / "timings.csv"; }
   std::filesystem::path evaluations() const { return path_ / "eval.csv"; }
   std::filesystem::path events() const { return path_ / "events.csv"; }
+  std::filesystem::path checked_data() const { return path_ / "checked"; }
   std::filesystem::path late_ranks() const { return path_ / "watch"; }
 
   // Creates the folder where needed and makes `attempt` its owner. A folder of another job that is alive, and

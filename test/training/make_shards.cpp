@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
         writer.append(image, std::vector<std::uint8_t>{label});
       }
     }
-    writer.publish({1.0 / 255, 0.5, 0.5}, classes);
+    writer.publish({1.0 / 255, {0.5}, {0.5}}, classes);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "make_shards: %s\n", error.what());
