@@ -80,8 +80,7 @@ int info(const std::string& folder) {
   for (const data::Shard& shard : dataset.shards()) {
     width = std::max(width, shard.file.filename().string().size());
   }
-  fmt::print("\n{:<{}}  {:>9}  {:>9}  {:<8} {}\n", "shard", width, "first id", "rows", "y",
-             "layout of x");
+  fmt::print("\n{:<{}}  {:>9}  {:>9}  {:<8} {}\n", "shard", width, "first id", "rows", "y", "layout of x");
   for (const data::Shard& shard : dataset.shards()) {
     fmt::print("{:<{}}  {:>9}  {:>9}  {:<8} {}\n", shard.file.filename().string(), width, shard.first_id,
                shard.rows(), data::name_of(shard.y.type), layout_text(shard.x));

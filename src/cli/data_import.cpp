@@ -85,8 +85,9 @@ data::IdxImport idx_job(const po::variables_map& values) {
     const data::Dataset other = data::Dataset::open(*from);
     const data::Normalisation& normal = other.normalisation();
     if (normal.groups() > 1) {
-      usage(fmt::format("the shards in {} have {} channels with values of their own, IDX images have one channel",
-                        *from, normal.groups()));
+      usage(fmt::format(
+          "the shards in {} have {} channels with values of their own, IDX images have one channel", *from,
+          normal.groups()));
     }
     job.scale = normal.scale;
     job.mean = normal.mean.front();

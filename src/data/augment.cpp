@@ -14,10 +14,11 @@ namespace {
 ImageShape image_of(const std::vector<std::int64_t>& sample_shape) {
   if (sample_shape.size() == 2) return {1, sample_shape[0], sample_shape[1]};
   if (sample_shape.size() == 3) return {sample_shape[0], sample_shape[1], sample_shape[2]};
-  throw Error(ExitCode::bad_config,
-              fmt::format("data.crop_padding and data.flip are for images, [height, width] or [channels, height, "
-                          "width]; the samples are {}: leave both out",
-                          shape_text(sample_shape)));
+  throw Error(
+      ExitCode::bad_config,
+      fmt::format("data.crop_padding and data.flip are for images, [height, width] or [channels, height, "
+                  "width]; the samples are {}: leave both out",
+                  shape_text(sample_shape)));
 }
 
 }  // namespace

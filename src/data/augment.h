@@ -15,12 +15,12 @@ struct AugmentOptions {
   bool flip = false;              // half of the images are mirrored left to right
 };
 
-// Which cut-out of its image a sample gives: a pure function of (seed, epoch, global sample id), so that it is
-// the same on any rank, at any place of any batch.
+// Which cut-out of its image a sample gives: a pure function of (seed, epoch, global sample id), so that it
+// is the same on any rank, at any place of any batch.
 class Augmenter {
  public:
-  // `sample_shape`: [H, W] or [C, H, W]. Throws Error(bad_config) where samples are no images, or a crop could
-  // miss the image.
+  // `sample_shape`: [H, W] or [C, H, W]. Throws Error(bad_config) where samples are no images, or a crop
+  // could miss the image.
   Augmenter(const AugmentOptions& options, std::uint64_t seed, const std::vector<std::int64_t>& sample_shape);
 
   const ImageShape& image() const { return image_; }

@@ -77,7 +77,7 @@ void scale_run(const std::byte* stored, const Scaling<T> scaling, std::span<floa
 template <typename T>
 void cut_row(const std::byte* row, std::int64_t left, const Scaling<T> scaling, std::span<float> out) {
   const auto width = static_cast<std::int64_t>(out.size());
-  const std::int64_t begin = std::clamp<std::int64_t>(-left, 0, width);        // of what lies in the image
+  const std::int64_t begin = std::clamp<std::int64_t>(-left, 0, width);  // of what lies in the image
   const std::int64_t end = std::clamp<std::int64_t>(width - left, begin, width);
   const float zero = scaling(T{0});
   std::fill(out.begin(), out.begin() + begin, zero);

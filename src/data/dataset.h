@@ -43,8 +43,8 @@ class Dataset {
   std::int64_t bytes() const;
 
   // A stable number for what a run depends on: rows and block size of each shard, sample shape, number type,
-  // classes or targets, normalisation, and the content of up to 16 samples spread over the dataset. File names,
-  // compression and the exact place of bytes do not enter.
+  // classes or targets, normalisation, and the content of up to 16 samples spread over the dataset. File
+  // names, compression and the exact place of bytes do not enter.
   std::uint64_t fingerprint() const { return fingerprint_; }
 
   // The shard that holds the sample; 0 <= id < size().

@@ -7,8 +7,8 @@
 
 namespace lockstep::data {
 
-// Samples reach a model as (stored * scale - mean) / std. `mean` and `std` have one value for all numbers of a
-// sample, or one for each index of its first dimension: each channel of an image [C, H, W], each feature of
+// Samples reach a model as (stored * scale - mean) / std. `mean` and `std` have one value for all numbers of
+// a sample, or one for each index of its first dimension: each channel of an image [C, H, W], each feature of
 // a flat sample [F].
 struct Normalisation {
   double scale = 1;

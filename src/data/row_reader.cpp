@@ -160,8 +160,8 @@ void RowReader::read(std::int64_t first_id, std::int64_t rows, RawRows& out, std
     read_column(open, shard.y, row, now, raw_y_.data(), stop);
     if (const std::int64_t width = dataset_.target_width(); width > 0) {
       to_targets(shard.y.type, raw_y_.data(),
-                 std::span(out.targets).subspan(static_cast<std::size_t>(at * width),
-                                                static_cast<std::size_t>(now * width)));
+                 std::span(out.targets)
+                     .subspan(static_cast<std::size_t>(at * width), static_cast<std::size_t>(now * width)));
     } else {
       to_labels(shard.y.type, raw_y_.data(),
                 std::span(out.y).subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(now)));

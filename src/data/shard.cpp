@@ -91,9 +91,10 @@ ElementType element_type(hid_t type, const std::string& where, bool is_y) {
 void check_y_shape(const Column& y, const fs::path& file) {
   const std::string where = place(file, y.name);
   if (!is_floating(y.type) && !y.shape.empty()) {
-    bad(fmt::format("{} has shape [{}x{}], wanted [{}]: one class number a row; numbers to predict are stored "
-                    "as float32",
-                    where, y.rows, shape_text(y.shape), y.rows));
+    bad(fmt::format(
+        "{} has shape [{}x{}], wanted [{}]: one class number a row; numbers to predict are stored "
+        "as float32",
+        where, y.rows, shape_text(y.shape), y.rows));
   }
   if (y.shape.size() > 1) {
     bad(fmt::format("{} has shape [{}x{}], wanted [{}] or [{}, numbers to predict]", where, y.rows,
@@ -233,9 +234,10 @@ Shard read_shard(const fs::path& file) {
   shard.normalisation = read_normalisation(opened, file, shard.x);
   shard.classes = read_classes(opened, file);
   if (shard.classes && shard.target_width() > 0) {
-    bad(fmt::format("{} has {} classes, but its dataset y holds {}, numbers to predict; store class numbers as "
-                    "uint8 or int64, or remove attribute classes",
-                    file.string(), *shard.classes, name_of(shard.y.type)));
+    bad(fmt::format(
+        "{} has {} classes, but its dataset y holds {}, numbers to predict; store class numbers as "
+        "uint8 or int64, or remove attribute classes",
+        file.string(), *shard.classes, name_of(shard.y.type)));
   }
   return shard;
 }

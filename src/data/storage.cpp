@@ -62,13 +62,15 @@ void check_all_chunks(hid_t dataset, const std::vector<hsize_t>& chunk, const Co
   };
   hsize_t wanted = pieces(column.rows, chunk[0]);
   for (std::size_t i = 0; i < column.shape.size(); ++i) wanted *= pieces(column.shape[i], chunk[i + 1]);
+  const std::string what = "count the chunks of " + where;
+  const auto space = hdf5::own<hdf5::Dataspace>(H5Dget_space(dataset), ExitCode::bad_data, what);
   hsize_t there = 0;
-  hdf5::check(H5Dget_num_chunks(dataset, H5S_ALL, &there), ExitCode::bad_data, "count the chunks of " + where);
+  hdf5::check(H5Dget_num_chunks(dataset, space.get(), &there), ExitCode::bad_data, what);
   if (there < wanted) {
-    bad(
-        fmt::format("{} has only {} of its {} chunks, and HDF5 would read the others as zeros: its writer did "
-                    "not finish; write the missing rows, or make the dataset shorter",
-                    where, there, wanted));
+    bad(fmt::format(
+        "{} has only {} of its {} chunks, and HDF5 would read the others as zeros: its writer did "
+        "not finish; write the missing rows, or make the dataset shorter",
+        where, there, wanted));
   }
 }
 
@@ -90,7 +92,8 @@ std::string source_name(hid_t creation, std::size_t index) {
       missing = fmt::format(", and {} is missing", name);
     }
   }
-  bad(fmt::format("{} is a virtual dataset, which HDF5 reads as zeros where a source is missing{}; list the "
+  bad(
+      fmt::format("{} is a virtual dataset, which HDF5 reads as zeros where a source is missing{}; list the "
                   "{} source files themselves as shards, or copy it with `h5repack -l CONTI {} OUT.h5` once "
                   "all of them are there",
                   where, missing, sources, file.string()));
@@ -114,8 +117,9 @@ void check_external(hid_t creation, int files, const fs::path& file, const Colum
     std::array<char, 4096> name{};
     off_t offset = 0;
     hsize_t size = 0;
-    hdf5::check(H5Pget_external(creation, static_cast<unsigned>(i), name.size() - 1, name.data(), &offset, &size),
-                ExitCode::bad_data, "read where " + where + " lies");
+    hdf5::check(
+        H5Pget_external(creation, static_cast<unsigned>(i), name.size() - 1, name.data(), &offset, &size),
+        ExitCode::bad_data, "read where " + where + " lies");
     const hsize_t part = std::min(size, needed);  // size may be H5F_UNLIMITED
     needed -= part;
     if (part == 0) continue;
@@ -123,13 +127,15 @@ void check_external(hid_t creation, int files, const fs::path& file, const Colum
     std::error_code error;
     const auto bytes = fs::file_size(path, error);
     if (error) {
-      bad(fmt::format("{} lies in the external file {}, which cannot be found from here ({}); bring it back, "
+      bad(
+          fmt::format("{} lies in the external file {}, which cannot be found from here ({}); bring it back, "
                       "or copy the shard where it is whole with `h5repack -l CONTI {} OUT.h5`",
                       where, path.string(), error.message(), file.string()));
     }
     const hsize_t wanted = static_cast<hsize_t>(offset) + part;
     if (bytes < wanted) {
-      bad(fmt::format("{} lies in the external file {}, which has {} bytes, wanted {}: HDF5 would read the "
+      bad(
+          fmt::format("{} lies in the external file {}, which has {} bytes, wanted {}: HDF5 would read the "
                       "rest as zeros; copy that file again",
                       where, path.string(), bytes, wanted));
     }
@@ -173,7 +179,8 @@ void read_storage(hid_t dataset, const fs::path& file, Column& column) {
   const haddr_t offset = H5Dget_offset(dataset);
   if (offset == HADDR_UNDEF) {
     if (column.rows == 0) return;
-    bad(fmt::format("{} was made but never written, and HDF5 would read all of its {} rows as zeros: its "
+    bad(
+        fmt::format("{} was made but never written, and HDF5 would read all of its {} rows as zeros: its "
                     "writer did not finish; make it again",
                     where, column.rows));
   }

@@ -39,10 +39,11 @@ void check(const ModelOptions& options, std::span<const std::int64_t> sample_sha
   const bool empty =
       std::any_of(sample_shape.begin(), sample_shape.end(), [](std::int64_t s) { return s < 1; });
   if (sample_shape.empty() || empty || outputs < 1) {
-    throw Error(ExitCode::bad_config,
-                fmt::format("the data's samples are [{}] with {} outputs: a model needs samples with at least "
-                            "one value and at least 1 class or number to predict",
-                            fmt::join(sample_shape, ", "), outputs));
+    throw Error(
+        ExitCode::bad_config,
+        fmt::format("the data's samples are [{}] with {} outputs: a model needs samples with at least "
+                    "one value and at least 1 class or number to predict",
+                    fmt::join(sample_shape, ", "), outputs));
   }
 }
 

@@ -113,7 +113,8 @@ std::vector<Key> make_keys() {
       {"guard.stalled_minutes", "0", "alert when the loss has not improved for so long; 0: never", allowed,
        real(&C::guard, &C::Guard::stalled_minutes, 0)},
 
-      {"limits.start", "600", "seconds for start-up and resume before the run gives up (exit 76)", allowed,
+      {"limits.start", "600",
+       "seconds without progress in start-up and resume before the run gives up (exit 76)", allowed,
        real(&C::limits, &C::Limits::start, 1)},
       {"limits.step", "300", "seconds for one step, its wait for data included", allowed,
        real(&C::limits, &C::Limits::step, 1)},

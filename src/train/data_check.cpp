@@ -19,14 +19,22 @@ namespace {
 // Pieces of a rank between two looks at the others and at the stop requests.
 constexpr std::int64_t pieces_per_round = 4;
 
-bool known_to_be_good(const DataCheckSetting& setting, const std::filesystem::path& note,
-                      const std::string& files, data::ContentDepth depth) {
+struct Files {
+  std::string text;    // as they are now
+  bool known = false;  // to be good, as rank 0 notes it
+};
+
+Files look_at_files(const DataCheckSetting& setting, const data::Dataset& dataset, const std::string& name,
+                    const std::filesystem::path& note, data::ContentDepth depth) {
+  Files files;
   std::int64_t known = 0;
-  comm::agree(setting.comm, "read what was checked before", [&] {
-    if (setting.comm.rank() == 0) known = already_checked(note, files, depth) ? 1 : 0;
+  comm::agree(setting.comm, fmt::format("look at the {} data", name), [&] {
+    files.text = files_text(dataset);
+    if (setting.comm.rank() == 0) known = already_checked(note, files.text, depth) ? 1 : 0;
   });
   setting.comm.broadcast(std::as_writable_bytes(std::span(&known, 1)), 0);
-  return known != 0;
+  files.known = known != 0;
+  return files;
 }
 
 enum class Verdict { good, stopped };
@@ -39,7 +47,8 @@ Verdict look_at_all(const DataCheckSetting& setting, const data::Dataset& datase
   std::int64_t next = size * setting.comm.rank() / ranks;
   const std::int64_t end = size * (setting.comm.rank() + 1) / ranks;
   const std::int64_t longest = (size + ranks - 1) / ranks;
-  const std::int64_t rounds = (longest + pieces_per_round * check.piece() - 1) / (pieces_per_round * check.piece());
+  const std::int64_t rounds =
+      (longest + pieces_per_round * check.piece() - 1) / (pieces_per_round * check.piece());
   std::exception_ptr fault;
   for (std::int64_t round = 0; round < rounds; ++round) {
     setting.watchdog.enter(Phase::start, 0);
@@ -74,23 +83,26 @@ data::AugmentOptions augment_options(const Config& config) {
 void check_fits(const Config& config, const data::Dataset& train) {
   const bool numbers = train.target_width() > 0;
   if (config.train.loss == "cross_entropy" && numbers) {
-    throw Error(ExitCode::bad_config,
-                fmt::format("train.loss = cross_entropy needs class numbers, but dataset y in {} holds {} (width "
-                            "{}): set train.loss = mse, or store y as uint8 or int64",
-                            train.folder().string(), data::name_of(train.shards().front().y.type),
-                            train.target_width()));
+    throw Error(
+        ExitCode::bad_config,
+        fmt::format("train.loss = cross_entropy needs class numbers, but dataset y in {} holds {} (width "
+                    "{}): set train.loss = mse, or store y as uint8 or int64",
+                    train.folder().string(), data::name_of(train.shards().front().y.type),
+                    train.target_width()));
   }
   if (config.train.loss == "mse" && !numbers) {
-    throw Error(ExitCode::bad_config,
-                fmt::format("train.loss = mse needs numbers to predict, but dataset y in {} holds class numbers "
-                            "({}): set train.loss = cross_entropy, or store y as float32",
-                            train.folder().string(), data::name_of(train.shards().front().y.type)));
+    throw Error(
+        ExitCode::bad_config,
+        fmt::format("train.loss = mse needs numbers to predict, but dataset y in {} holds class numbers "
+                    "({}): set train.loss = cross_entropy, or store y as float32",
+                    train.folder().string(), data::name_of(train.shards().front().y.type)));
   }
   if (!numbers && train.classes() < 2) {
-    throw Error(ExitCode::bad_config,
-                fmt::format("the data in {} have {} class: a classifier needs at least 2 classes; correct y or "
-                            "attribute classes",
-                            train.folder().string(), train.classes()));
+    throw Error(
+        ExitCode::bad_config,
+        fmt::format("the data in {} have {} class: a classifier needs at least 2 classes; correct y or "
+                    "attribute classes",
+                    train.folder().string(), train.classes()));
   }
   (void)data::make_augmenter(augment_options(config), config.run.seed, train.sample_shape());
 }
@@ -102,11 +114,10 @@ std::optional<data::ContentDepth> content_depth(const Config& config) {
 
 void check_content(const DataCheckSetting& setting, const data::Dataset& dataset, const std::string& name,
                    data::ContentDepth depth) {
-  // Before anything is read: what changes from here on is another file to the next attempt.
-  std::string files;
-  comm::agree(setting.comm, fmt::format("look at the {} data", name), [&] { files = files_text(dataset); });
   const auto note = setting.folder / name;
-  if (known_to_be_good(setting, note, files, depth)) return;
+  // Before anything is read: what changes from here on is another file to the next attempt.
+  const Files files = look_at_files(setting, dataset, name, note, depth);
+  if (files.known) return;
 
   const double begin = monotonic_seconds();
   data::ContentCheck check(dataset, depth);
@@ -119,7 +130,7 @@ void check_content(const DataCheckSetting& setting, const data::Dataset& dataset
   comm::agree(setting.comm, "note what was checked", [&] {
     if (setting.comm.rank() != 0) return;
     setting.fence();
-    remember_checked(note, files, depth);
+    remember_checked(note, files.text, depth);
   });
 }
 

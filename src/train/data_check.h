@@ -35,9 +35,9 @@ struct DataCheckSetting {
   std::function<bool()> deadline_near;  // asked on every rank
 };
 
-// Looks at every sample of a split, each rank at its share. Collective. Throws an AgreedError where one is bad.
-// `name` is "training" or "test". Every piece starts the clock of limits.start again. When the ranks are told
-// to stop, it ends early without a result: the next attempt looks again.
+// Looks at every sample of a split, each rank at its share. Collective. Throws an AgreedError where one is
+// bad. `name` is "training" or "test". Every piece starts the clock of limits.start again. When the ranks are
+// told to stop, it ends early without a result: the next attempt looks again.
 void check_content(const DataCheckSetting& setting, const data::Dataset& dataset, const std::string& name,
                    data::ContentDepth depth);
 

@@ -47,10 +47,11 @@ void check_same_kind(const data::Dataset& train, const data::Dataset& test) {
   if (test.normalisation() != train.normalisation()) {
     throw Error(
         ExitCode::bad_data,
-        fmt::format("{} is normalised by {}, the training data by {}: import the test split with the training "
-                    "split's values",
-                    test.folder().string(), data::text_of(test.normalisation()),
-                    data::text_of(train.normalisation())));
+        fmt::format(
+            "{} is normalised by {}, the training data by {}: import the test split with the training "
+            "split's values",
+            test.folder().string(), data::text_of(test.normalisation()),
+            data::text_of(train.normalisation())));
   }
 }
 

@@ -24,9 +24,9 @@ struct BatchResult {
 
 class Learner {
  public:
-  // `sample_shape` as the shards have it: [features], [height, width] or [channels, height, width]. `outputs`:
-  // numbers that the model puts out for each sample, Dataset::outputs(). Throws Error(bad_config) where the
-  // model does not fit the data.
+  // `sample_shape` as the shards have it: [features], [height, width] or [channels, height, width].
+  // `outputs`: numbers that the model puts out for each sample, Dataset::outputs(). Throws Error(bad_config)
+  // where the model does not fit the data.
   Learner(const Config& config, int threads, const std::vector<std::int64_t>& sample_shape,
           std::int64_t outputs);
 

@@ -63,7 +63,8 @@ void Run::start(const RunOptions& options) {
   const StepPosition start = position();
   loader_.emplace(*train_data_, std::move(sampler), data::LaneRange{lanes.first, lanes.last},
                   data::Position{start.epoch, start.step_in_epoch},
-                  static_cast<std::size_t>(config_.data.prefetch), config_.train.steps - step_, augment_options(config_));
+                  static_cast<std::size_t>(config_.data.prefetch), config_.train.steps - step_,
+                  augment_options(config_));
   reducer_ = comm::make_reducer(
       config_.train.reduction == "exact" ? comm::ReduceMode::exact : comm::ReduceMode::fast, *reducer_comm_,
       virtual_workers);

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
+#include "hdf5/structure.h"
+
 namespace lockstep::test {
 
 namespace fs = std::filesystem;
@@ -32,6 +36,20 @@ void write_dataset(const hdf5::File& file, const std::string& name, hid_t type,
               "write test data");
 }
 
+void write_targets(const hdf5::File& file, const ShardSpec& spec) {
+  std::vector<hsize_t> extent = {static_cast<hsize_t>(spec.rows)};
+  std::int64_t width = 1;
+  for (const std::int64_t dim : spec.target_shape) {
+    extent.push_back(static_cast<hsize_t>(dim));
+    width *= dim;
+  }
+  std::vector<double> targets;
+  for (std::int64_t row = 0; row < spec.rows; ++row) {
+    for (std::int64_t i = 0; i < width; ++i) targets.push_back(spec.target(spec.first_id + row, i));
+  }
+  write_dataset(file, "y", spec.y_type, extent, spec, H5T_NATIVE_DOUBLE, targets.data());
+}
+
 }  // namespace
 
 void write_shard(const fs::path& path, const ShardSpec& spec) {
@@ -53,13 +71,21 @@ void write_shard(const fs::path& path, const ShardSpec& spec) {
     y.push_back(spec.label(id));
   }
   write_dataset(file, "x", spec.x_type, extent, spec, H5T_NATIVE_DOUBLE, x.data());
-  write_dataset(file, "y", spec.y_type, {extent[0]}, spec, H5T_NATIVE_INT64, y.data());
-  for (const auto& [name, value] : spec.attributes) {
-    const auto space = hdf5::Dataspace(H5Screate(H5S_SCALAR));
-    const auto attribute = hdf5::Attribute(
-        H5Acreate2(file.get(), name.c_str(), H5T_NATIVE_DOUBLE, space.get(), H5P_DEFAULT, H5P_DEFAULT));
-    H5Awrite(attribute.get(), H5T_NATIVE_DOUBLE, &value);
+  if (H5Tget_class(spec.y_type) == H5T_FLOAT) {
+    write_targets(file, spec);
+  } else {
+    write_dataset(file, "y", spec.y_type, {extent[0]}, spec, H5T_NATIVE_INT64, y.data());
   }
+  for (const auto& [name, value] : spec.attributes) hdf5::write_attribute(file.get(), name, value);
+  for (const auto& [name, values] : spec.lists) {
+    hdf5::write_attribute(file.get(), name, std::span<const double>(values));
+  }
+}
+
+void edit_file(const fs::path& path, const std::function<void(const hdf5::File&)>& change) {
+  const auto guard = hdf5::lock();
+  const hdf5::File file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
+  change(file);
 }
 
 void write_shards(const fs::path& folder, const std::vector<std::int64_t>& rows, ShardSpec spec) {

@@ -25,7 +25,13 @@ struct ShardSpec {
   std::int64_t chunk_rows = 0;  // 0: contiguous
   int gzip = 0;                 // level, only with chunks
   std::map<std::string, double> attributes = {{"lockstep_format", 1}, {"classes", 10}};
+  std::map<std::string, std::vector<double>> lists = {};  // attributes with several values
   std::function<std::int64_t(std::int64_t id)> label = [](std::int64_t id) { return id % 10; };
+  std::vector<std::int64_t> target_shape = {};  // of a row of y, where y_type is floating
+  std::function<double(std::int64_t id, std::int64_t index)> target = [](std::int64_t id,
+                                                                         std::int64_t index) {
+    return static_cast<double>(id) + 0.25 * static_cast<double>(index);
+  };
 };
 
 // The stored number of element `index` of a sample: fits a uint8.
@@ -36,6 +42,20 @@ void write_shard(const std::filesystem::path& file, const ShardSpec& spec);
 // One shard per entry of `rows`, named 00.h5, 01.h5, ...; ids count on over the shards.
 void write_shards(const std::filesystem::path& folder, const std::vector<std::int64_t>& rows,
                   ShardSpec spec = {});
+
+// Runs `change` on a file that is open for writing.
+void edit_file(const std::filesystem::path& path, const std::function<void(const hdf5::File&)>& change);
+
+// Overwrites the values of a dataset.
+template <typename T>
+void overwrite(const std::filesystem::path& path, const std::string& name, hid_t memory_type,
+               const std::vector<T>& values) {
+  edit_file(path, [&](const hdf5::File& file) {
+    const hdf5::Dataset dataset(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT));
+    hdf5::check(H5Dwrite(dataset.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+                ExitCode::internal, "overwrite test data");
+  });
+}
 
 // The text of the Error that `action` throws, after its exit code: "65: text"; "no error" where it throws
 // none.

@@ -256,17 +256,17 @@ TEST_CASE("faults in the data are thrown by next(), with file and row, after the
   std::string text;
   SECTION("label out of range") {
     spec.label = [](std::int64_t id) { return id == 25 ? 10 : id % 10; };
-    text = "65: row 5 of " + (folder / "01.h5").string() + " has label 10, wanted 0 to 9";
+    text = "65: row 5 of dataset y of " + (folder / "01.h5").string() + " has label 10, wanted 0 to 9";
   }
   SECTION("negative label") {
     spec.y_type = H5T_STD_I8LE;
     spec.label = [](std::int64_t id) { return id == 25 ? -1 : id % 10; };
-    text = "65: row 5 of " + (folder / "01.h5").string() + " has label -1, wanted 0 to 9";
+    text = "65: row 5 of dataset y of " + (folder / "01.h5").string() + " has label -1, wanted 0 to 9";
   }
   SECTION("NaN") {
     spec.x_type = H5T_IEEE_F32LE;
-    text = "65: row 5 of " + (folder / "01.h5").string() +
-           " has a number in x that is not finite, at index 0 of the sample";
+    text = "65: row 5 of dataset x of " + (folder / "01.h5").string() +
+           " has nan at index 0 of the sample, wanted a finite number";
   }
   test::write_shards(folder.path(), {20, 20}, spec);
   if (spec.x_type == H5T_IEEE_F32LE) {

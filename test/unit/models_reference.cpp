@@ -175,6 +175,6 @@ TEST_CASE("models refuse what cannot work", "[models]") {
   refuses("cnn", {}, {3, 3}, 10, "too small to be halved 2 times");
   refuses("mlp", {.hidden = {0}, .channels = {}, .dropout = 0.}, {784}, 10, "at least 1");
   refuses("mlp", {.hidden = {}, .channels = {}, .dropout = 1.}, {784}, 10, "model.dropout");
-  refuses("mlp", {}, {784}, 1, "at least 2 classes");
+  refuses("mlp", {}, {784}, 0, "at least 1 class or number to predict");
   refuses("mlp", {}, {}, 10, "at least one value");
 }
