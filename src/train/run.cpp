@@ -238,6 +238,7 @@ checkpoint::State Run::state() const {
   state.values["config"] = canonical_text(setting_.resolved);
   state.values["origin_step"] = origin_.step;
   state.values["origin_epoch"] = origin_.epoch;
+  state.values["updates"] = learner_->updates();
   state.values["environment"] = learner_->environment();
   state.values["train_data"] = identity_of(*train_data_);
   state.values["test_data"] = test_data_ ? identity_of(*test_data_) : std::string();
