@@ -41,7 +41,7 @@ Learner::Learner(const Config& config, int threads, const std::vector<std::int64
 }
 
 device::Tensor Learner::upload(const data::Batch& batch) const {
-  const device::Tensor x = device_->empty(batch_shape(batch.size, sample_shape_));
+  device::Tensor x = device_->empty(batch_shape(batch.size, sample_shape_));
   device_->upload(std::span<const float>(batch.x), x);
   return x;
 }
