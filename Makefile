@@ -298,6 +298,8 @@ $(BUILD)/test/fuzz/%: $(BUILD)/pic/test/fuzz/%.o $(BUILD)/pic/test/fuzz/driver.o
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^
 
 $(BUILD)/src/device/cpu/parallel.o: ALL_CXXFLAGS += $(OPENMP)
+# A root that may set errno is a call: the loop would not become vector code.
+$(BUILD)/src/device/cpu/adamw.o: ALL_CXXFLAGS += -fno-math-errno
 
 # The version is compiled into one file; it is built again when git's description changes.
 $(BUILD)/src/cli/version.o: CPPFLAGS += $(VERSION_FLAGS)

@@ -58,6 +58,19 @@ struct SgdArguments {
   float weight_decay = 0.f;
 };
 
+// What one update of AdamW multiplies with, the same for every element: the optimizer makes it in f64 from
+// rate, betas and number of updates.
+struct AdamwArguments {
+  float gradient_scale = 1.f;  // clip coefficient / number of samples
+  float value_scale = 1.f;     // 1 - learning rate * weight decay
+  float exp_avg_weight = 0.f;  // 1 - beta1
+  float beta2 = 0.f;
+  float exp_avg_sq_weight = 0.f;  // 1 - beta2
+  float step_size = 0.f;          // learning rate / (1 - beta1^update)
+  float root_correction = 1.f;    // sqrt(1 - beta2^update)
+  float eps = 0.f;
+};
+
 class Device {
  public:
   explicit Device(std::shared_ptr<Pool> pool) : pool_(std::move(pool)) {}
@@ -84,9 +97,10 @@ class Device {
   // ------------------------------------------------------------------------
   virtual void fill(float value, const Tensor& x) = 0;
   virtual void copy(const Tensor& x, const Tensor& y) = 0;
-  virtual void scale(float a, const Tensor& x) = 0;                  // x *= a
-  virtual void axpy(float a, const Tensor& x, const Tensor& y) = 0;  // y += a x
-  virtual void relu_forward(const Tensor& x, const Tensor& y) = 0;   // y may be x
+  virtual void scale(float a, const Tensor& x) = 0;                       // x *= a
+  virtual void axpy(float a, const Tensor& x, const Tensor& y) = 0;       // y += a x
+  virtual void lerp(float weight, const Tensor& x, const Tensor& y) = 0;  // y += weight (x - y)
+  virtual void relu_forward(const Tensor& x, const Tensor& y) = 0;        // y may be x
   // dx = dy where y > 0, else 0; y is relu's output; dx may be dy.
   virtual void relu_backward(const Tensor& dy, const Tensor& y, const Tensor& dx) = 0;
 
@@ -136,12 +150,17 @@ class Device {
   virtual void dropout_backward(const Tensor& dy, const Tensor& mask, double probability,
                                 const Tensor& dx) = 0;
 
-  // ---- Loss: logits [n, classes], labels (i64) [n]
-  // ----------------------------------------------------------- Fills dlogits [n, classes] with the gradient
-  // of the SUM of the losses unless it is an empty tensor. A label outside 0..classes-1 is Error(bad_data).
-  // Ties go to the lowest class.
-  virtual LossSum softmax_cross_entropy(const Tensor& logits, const Tensor& labels,
+  // ---- Losses
+  // Of logits [n, classes] and labels (i64) [n]. Fills dlogits [n, classes] with the gradient of the SUM of
+  // the losses unless it is an empty tensor. With label smoothing s in [0, 1] the target is 1 - s at the
+  // label plus s / classes everywhere. A label outside 0..classes-1 is Error(bad_data). Ties go to the lowest
+  // class.
+  virtual LossSum softmax_cross_entropy(const Tensor& logits, const Tensor& labels, double label_smoothing,
                                         const Tensor& dlogits) = 0;
+  // Of predictions and targets [n, width]: the sum over the samples of the mean over a sample's width of
+  // (prediction - target)^2, in f64. Fills dpredictions [n, width] with its gradient unless that is empty.
+  virtual double mean_squared_error(const Tensor& predictions, const Tensor& targets,
+                                    const Tensor& dpredictions) = 0;
 
   // ---- Optimizer
   // -------------------------------------------------------------------------------------------- g =
@@ -149,6 +168,11 @@ class Device {
   // velocity. All of one shape.
   virtual void sgd_step(const SgdArguments& arguments, const Tensor& gradient, const Tensor& value,
                         const Tensor& velocity) = 0;
+  // g = gradient_scale gradient; exp_avg += exp_avg_weight (g - exp_avg); exp_avg_sq = beta2 exp_avg_sq +
+  // exp_avg_sq_weight g^2; value = value_scale value - step_size exp_avg / (sqrt(exp_avg_sq) /
+  // root_correction + eps). All of one shape.
+  virtual void adamw_step(const AdamwArguments& arguments, const Tensor& gradient, const Tensor& value,
+                          const Tensor& exp_avg, const Tensor& exp_avg_sq) = 0;
 
  protected:
   virtual void upload_bytes(const void* host, std::size_t bytes, void* address) = 0;

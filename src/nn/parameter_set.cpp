@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "core/error.h"
 
 namespace lockstep::nn {
@@ -70,6 +72,13 @@ std::int64_t ParameterSet::element_count() const {
 const Parameter* ParameterSet::find(std::string_view name) const {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : &parameters_[found->second];
+}
+
+void ParameterSet::exchange_values(std::span<device::Tensor> group_buffers) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) std::swap(groups_[i].values, group_buffers[i]);
+  for (Parameter& parameter : parameters_) {
+    parameter.value = groups_[parameter.group].values.slice(parameter.offset, parameter.shape);
+  }
 }
 
 void ParameterSet::export_values(std::size_t index, std::span<float> host) const {

@@ -63,6 +63,10 @@ class ParameterSet {
   std::span<const ParameterGroup> groups() const { return groups_; }
   device::Device& device() const { return device_; }
 
+  // Swaps the groups' values with buffers laid out like them, without copying: used with the same buffers
+  // twice, all is as before. Variables of an earlier forward pass keep what they had.
+  void exchange_values(std::span<device::Tensor> group_buffers);
+
   // Values to and from the host, row-major in the parameter's shape.
   void export_values(std::size_t index, std::span<float> host) const;
   void import_values(std::size_t index, std::span<const float> host);

@@ -13,16 +13,21 @@
 
 namespace lockstep::optim {
 
-// The keys of the configuration's [optimizer] section.
+// The keys of the configuration's [optim] section.
 struct OptimizerOptions {
   double momentum = 0.9;      // sgd, in [0, 1)
   double weight_decay = 0.0;  // of the parameters that have it (weights, not biases), at least 0
+  double beta1 = 0.9;         // adamw, in [0, 1)
+  double beta2 = 0.999;       // adamw, in [0, 1)
+  double eps = 1e-8;          // adamw, above 0
 };
 
 struct StepArguments {
   double learning_rate = 0.;
   // Gradients are sums over samples: clip coefficient / true number of samples of the global batch.
   double gradient_scale = 1.;
+  // The how-manieth update of the parameters this is, from 1: a step that was skipped is none.
+  std::int64_t update = 1;
 };
 
 // One kind of state. A parameter's part of it is parameter.slice_of(buffers); files name it

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "optim/adamw.h"
 #include "optim/optimizer.h"
 #include "optim/sgd.h"
 
@@ -13,8 +14,9 @@ namespace lockstep::optim {
 
 namespace {
 
-constexpr std::array<OptimizerEntry, 1> table{{
+constexpr std::array<OptimizerEntry, 2> table{{
     {"sgd", "stochastic gradient descent with momentum and weight decay", make_sgd},
+    {"adamw", "Adam with decoupled weight decay and bias correction", make_adamw},
 }};
 
 }  // namespace

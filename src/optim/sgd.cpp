@@ -41,11 +41,10 @@ class Sgd final : public Optimizer {
 
 std::unique_ptr<Optimizer> make_sgd(const OptimizerOptions& options, nn::ParameterSet& parameters) {
   if (!(options.momentum >= 0. && options.momentum < 1.) || !(options.weight_decay >= 0.)) {
-    throw Error(
-        ExitCode::bad_config,
-        fmt::format("optimizer.momentum = {} and optimizer.weight_decay = {}: wanted 0 <= momentum < 1 and "
-                    "weight_decay >= 0",
-                    options.momentum, options.weight_decay));
+    throw Error(ExitCode::bad_config,
+                fmt::format("optim.momentum = {} and optim.weight_decay = {}: wanted 0 <= momentum < 1 and "
+                            "weight_decay >= 0",
+                            options.momentum, options.weight_decay));
   }
   return std::make_unique<Sgd>(options, parameters);
 }

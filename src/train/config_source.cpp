@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "train/config_rules.h"
 
 namespace lockstep::train {
 
@@ -172,6 +173,7 @@ ResolvedConfig resolve_config(const std::filesystem::path& file, std::span<const
   }
   check_combinations(resolved.config,
                      given.contains("train.micro_batch") ? given["train.micro_batch"].origin : file.string());
+  check_schedule(resolved);
   return resolved;
 }
 

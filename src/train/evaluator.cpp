@@ -63,8 +63,9 @@ std::optional<Evaluation> evaluate(Learner& learner, const data::Dataset& datase
     comm.all_reduce_sum(std::span<double>(slots));
   }
   const auto samples = static_cast<double>(dataset.size());
-  return Evaluation{comm::tree_sum(std::span(slots).first(count)) / samples,
-                    comm::tree_sum(std::span(slots).subspan(count)) / samples, dataset.size()};
+  Evaluation result{comm::tree_sum(std::span(slots).first(count)) / samples, std::nullopt, dataset.size()};
+  if (learner.counts_correct()) result.accuracy = comm::tree_sum(std::span(slots).subspan(count)) / samples;
+  return result;
 }
 
 }  // namespace lockstep::train

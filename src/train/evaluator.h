@@ -14,8 +14,8 @@
 namespace lockstep::train {
 
 struct Evaluation {
-  double loss = 0;  // mean over the samples
-  double accuracy = 0;
+  double loss = 0;                 // mean over the samples
+  std::optional<double> accuracy;  // none where the targets are numbers
   std::int64_t samples = 0;
 };
 

@@ -6,7 +6,6 @@
 
 #include "device/cpu/cpu_device.h"
 #include "models/registry.h"
-#include "nn/softmax_cross_entropy.h"
 #include "nn/tape.h"
 #include "optim/gradient_norm.h"
 
@@ -31,37 +30,35 @@ Learner::Learner(const Config& config, int threads, const std::vector<std::int64
                  std::int64_t outputs)
     : seed_(config.run.seed),
       sample_shape_(sample_shape),
-      device_(std::make_unique<device::CpuDevice>(threads)) {
+      device_(std::make_unique<device::CpuDevice>(threads)),
+      objective_(config.train) {
   const models::ModelOptions model{config.model.hidden, config.model.channels, config.model.dropout};
   model_ = models::make_model(config.model.name, model, sample_shape, outputs, seed_, *device_);
-  const optim::OptimizerOptions optimizer{config.optim.momentum, config.optim.weight_decay};
+  const optim::OptimizerOptions optimizer{config.optim.momentum, config.optim.weight_decay,
+                                          config.optim.beta1, config.optim.beta2, config.optim.eps};
   optimizer_ = optim::make_optimizer(config.optim.name, optimizer, model_->parameters());
+  if (config.optim.ema_decay > 0) average_.emplace(config.optim.ema_decay, model_->parameters());
 }
 
-Learner::Inputs Learner::upload(const data::Batch& batch) const {
-  Inputs inputs{device_->empty(batch_shape(batch.size, sample_shape_)),
-                device_->empty(device::Shape{batch.size}, device::DType::i64)};
-  device_->upload(std::span<const float>(batch.x), inputs.x);
-  const std::vector<std::int64_t> labels(batch.y.begin(), batch.y.end());
-  device_->upload(std::span<const std::int64_t>(labels), inputs.labels);
-  return inputs;
+device::Tensor Learner::upload(const data::Batch& batch) const {
+  device::Tensor x = device_->empty(batch_shape(batch.size, sample_shape_));
+  device_->upload(std::span<const float>(batch.x), x);
+  return x;
 }
 
 BatchResult Learner::train(const data::Batch& batch, std::int64_t step, bool accumulate) {
-  const Inputs inputs = upload(batch);
   nn::Tape tape(model_->parameters(), {true, seed_, step, batch.ids});
-  const nn::Variable logits = model_->forward(tape, tape.input(inputs.x));
-  const device::LossSum sum = nn::softmax_cross_entropy(tape, logits, inputs.labels);
+  const nn::Variable outputs = model_->forward(tape, tape.input(upload(batch)));
+  const BatchResult result = objective_(tape, outputs, batch);
   tape.backward({accumulate, {}});
-  return {sum.loss, sum.correct};
+  return result;
 }
 
 BatchResult Learner::evaluate(const data::Batch& batch) {
-  const Inputs inputs = upload(batch);
+  std::optional<optim::WeightAverage::InUse> averaged;
+  if (average_) averaged.emplace(*average_);
   nn::Tape tape(model_->parameters(), {false, seed_, 0, batch.ids});
-  const nn::Variable logits = model_->forward(tape, tape.input(inputs.x));
-  const device::LossSum sum = nn::softmax_cross_entropy(tape, logits, inputs.labels);
-  return {sum.loss, sum.correct};
+  return objective_(tape, model_->forward(tape, tape.input(upload(batch))), batch);
 }
 
 std::vector<std::span<float>> Learner::gradients() {
@@ -81,7 +78,9 @@ double Learner::gradient_norm(double gradient_scale) const {
 }
 
 void Learner::update(double learning_rate, double gradient_scale) {
-  optimizer_->step({learning_rate, gradient_scale});
+  ++updates_;
+  optimizer_->step({learning_rate, gradient_scale, updates_});
+  if (average_) average_->update();
 }
 
 std::vector<Learner::Named> Learner::state_tensors() const {
@@ -93,6 +92,11 @@ std::vector<Learner::Named> Learner::state_tensors() const {
     for (const nn::Parameter& parameter : model_->parameters().all()) {
       tensors.push_back(
           {fmt::format("optimizer/{}/{}", state.name, parameter.name), parameter.slice_of(state.buffers)});
+    }
+  }
+  if (average_) {
+    for (const nn::Parameter& parameter : model_->parameters().all()) {
+      tensors.push_back({fmt::format("ema/{}", parameter.name), parameter.slice_of(average_->buffers())});
     }
   }
   return tensors;
@@ -108,7 +112,8 @@ Learner::Snapshot Learner::snapshot() const {
   return snapshot;
 }
 
-void Learner::restore(const Snapshot& snapshot) {
+void Learner::restore(const Snapshot& snapshot, std::int64_t updates) {
+  updates_ = updates;
   const auto tensors = state_tensors();
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     device_->upload(std::span<const float>(snapshot.values_[i]), tensors[i].tensor);

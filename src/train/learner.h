@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,15 +13,11 @@
 #include "device/device.h"
 #include "models/model.h"
 #include "optim/optimizer.h"
+#include "optim/weight_average.h"
 #include "train/config.h"
+#include "train/objective.h"
 
 namespace lockstep::train {
-
-// Sums over the samples of one micro-batch.
-struct BatchResult {
-  double loss = 0;
-  std::int64_t correct = 0;
-};
 
 class Learner {
  public:
@@ -34,7 +31,11 @@ class Learner {
   // losses replaces the gradients or, with `accumulate`, is added to them.
   BatchResult train(const data::Batch& batch, std::int64_t step, bool accumulate);
 
+  // Of the weights' average where there is one (optim.ema_decay), without label smoothing.
   BatchResult evaluate(const data::Batch& batch);
+
+  // Whether results count right answers.
+  bool counts_correct() const { return objective_.counts_correct(); }
 
   // The gradient buffers, one per parameter group, in the memory of the device.
   std::vector<std::span<float>> gradients();
@@ -43,8 +44,10 @@ class Learner {
   // L2 norm over all gradients times `gradient_scale`.
   double gradient_norm(double gradient_scale) const;
 
-  // One optimizer step with gradients times `gradient_scale`.
+  // One optimizer step with gradients times `gradient_scale`; the weights' average follows.
   void update(double learning_rate, double gradient_scale);
+  // The updates made since the start of the run: fewer than the steps where some were skipped.
+  std::int64_t updates() const { return updates_; }
 
   // Every tensor of the state by its name in the checkpoint, copied to the host.
   class Snapshot {
@@ -58,7 +61,7 @@ class Learner {
     std::vector<std::vector<float>> values_;
   };
   Snapshot snapshot() const;
-  void restore(const Snapshot& snapshot);
+  void restore(const Snapshot& snapshot, std::int64_t updates);
 
   std::int64_t parameter_count() const;
   // What bitwise equality depends on, in one line.
@@ -69,11 +72,7 @@ class Learner {
     std::string name;
     device::Tensor tensor;
   };
-  struct Inputs {
-    device::Tensor x;
-    device::Tensor labels;
-  };
-  Inputs upload(const data::Batch& batch) const;
+  device::Tensor upload(const data::Batch& batch) const;
   std::vector<Named> state_tensors() const;
 
   std::uint64_t seed_;
@@ -81,6 +80,9 @@ class Learner {
   std::unique_ptr<device::Device> device_;
   std::unique_ptr<models::Model> model_;
   std::unique_ptr<optim::Optimizer> optimizer_;
+  std::optional<optim::WeightAverage> average_;
+  Objective objective_;
+  std::int64_t updates_ = 0;
 };
 
 }  // namespace lockstep::train

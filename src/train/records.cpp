@@ -3,11 +3,22 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <optional>
+#include <string>
 
 #include "core/clock.h"
 #include "core/text.h"
 
 namespace lockstep::train {
+
+namespace {
+
+// Empty where there is no number.
+std::string field(const std::optional<double>& number) {
+  return number ? fmt::format("{}", *number) : "";
+}
+
+}  // namespace
 
 // Numbers that must be byte-equal between runs are written with `{}`: the shortest text that reads back
 // exactly.
@@ -23,8 +34,8 @@ Records::Records(const RunFolder& folder, const Log& log, std::int64_t step, std
       events_(folder.events(), "step,time,event,detail", std::numeric_limits<std::int64_t>::max()) {}
 
 void Records::step(std::int64_t step, std::int64_t epoch, std::int64_t samples, const StepReport& report) {
-  metrics_.append(fmt::format("{},{},{},{},{},{},{}", step, epoch, samples, report.loss, report.accuracy,
-                              report.learning_rate, report.gradient_norm));
+  metrics_.append(fmt::format("{},{},{},{},{},{},{}", step, epoch, samples, report.loss,
+                              field(report.accuracy), report.learning_rate, report.gradient_norm));
   timings_.append(fmt::format("{},{:.6f},{:.6f},{:.6f},{:.6f}", step, report.seconds, report.data_seconds,
                               report.compute_seconds, report.communication_seconds));
   interval_.steps += 1;
@@ -50,9 +61,11 @@ void Records::progress(std::int64_t step, std::int64_t epoch, const StepReport& 
 
 void Records::evaluation(std::int64_t step, std::int64_t epoch, const Evaluation& result) {
   evaluations_.append(
-      fmt::format("{},{},{},{},{}", step, epoch, result.samples, result.loss, result.accuracy));
-  log_.info(fmt::format("evaluation after step {}: accuracy {:.2f} %, loss {:.4f} on {} samples", step,
-                        100 * result.accuracy, result.loss, result.samples));
+      fmt::format("{},{},{},{},{}", step, epoch, result.samples, result.loss, field(result.accuracy)));
+  const std::string accuracy =
+      result.accuracy ? fmt::format("accuracy {:.2f} %, ", 100 * *result.accuracy) : "";
+  log_.info(fmt::format("evaluation after step {}: {}loss {:.4f} on {} samples", step, accuracy, result.loss,
+                        result.samples));
 }
 
 void Records::event(std::int64_t step, std::string_view name, std::string_view detail) {

@@ -93,7 +93,8 @@ std::optional<Resumed> resume_newest(const ResumeSetting& setting, Learner& lear
   check_environments(setting, learner, text_value(state, "environment"));
   auto snapshot = learner.snapshot();
   loaded->read(setting.comm, snapshot.views());
-  learner.restore(snapshot);
+  // Checkpoints of before there were skipped steps do not tell the updates.
+  learner.restore(snapshot, state.values.contains("updates") ? int_value(state, "updates") : state.step);
   return Resumed{state, origin};
 }
 

@@ -1,12 +1,14 @@
 #include "train/run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "comm/agreement.h"
 #include "core/clock.h"
 #include "core/text.h"
+#include "train/config_rules.h"
 #include "train/data_check.h"
 #include "train/identity.h"
 #include "train/resume.h"
@@ -142,6 +144,9 @@ void Run::open_records() {
 }
 
 void Run::announce() const {
+  if (const auto idle_keys = keys_without_effect(setting_.resolved); !idle_keys.empty()) {
+    setting_.log.info(fmt::format("given, but without effect: {}", fmt::join(idle_keys, ", ")));
+  }
   const int ranks = setting_.comm.size();
   const std::int64_t workers = config_.virtual_workers();
   const std::int64_t most = (workers + ranks - 1) / ranks;
@@ -255,6 +260,7 @@ checkpoint::State Run::state() const {
   state.values["config"] = canonical_text(setting_.resolved);
   state.values["origin_step"] = origin_.step;
   state.values["origin_epoch"] = origin_.epoch;
+  state.values["updates"] = learner_->updates();
   state.values["environment"] = learner_->environment();
   state.values["train_data"] = identity_of(*train_data_);
   state.values["test_data"] = test_data_ ? identity_of(*test_data_) : std::string();

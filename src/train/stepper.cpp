@@ -21,8 +21,8 @@ constexpr std::size_t flags = stop_causes + 2;
 constexpr std::chrono::milliseconds look_up{100};
 
 optim::ScheduleOptions schedule_of(const Config::Optim& optim) {
-  const double fraction = optim.lr > 0 ? optim.min_lr / optim.lr : 0;
-  return {optim::schedule_kind(optim.schedule), optim.lr, optim.warmup_steps, fraction};
+  return {optim::schedule_kind(optim.schedule), optim.lr, optim.warmup_steps, optim.decay_steps,
+          optim.min_lr};
 }
 
 }  // namespace
@@ -96,7 +96,9 @@ StepReport Stepper::run(std::int64_t steps_done) {
 
   report.samples = std::llround(packet_.sum(sample_count));
   report.loss = packet_.sum(loss_sum) / static_cast<double>(report.samples);
-  report.accuracy = packet_.sum(correct_count) / static_cast<double>(report.samples);
+  if (learner_.counts_correct()) {
+    report.accuracy = packet_.sum(correct_count) / static_cast<double>(report.samples);
+  }
   if (!std::isfinite(report.loss)) {
     throw AgreedError(
         ExitCode::bad_config,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "comm/communicator.h"
 #include "comm/reducer.h"
@@ -23,8 +24,9 @@ struct StepReport {
   StopVotes votes{};      // over all ranks
   bool save_due = false;  // rank 0's clock says that a checkpoint is due
   std::int64_t samples = 0;
-  double loss = 0;      // mean over the samples of the global batch
-  double accuracy = 0;  // on the batch, before the update
+  double loss = 0;  // mean over the samples of the global batch
+  // On the batch, before the update; none where the targets are numbers.
+  std::optional<double> accuracy;
   double learning_rate = 0;
   double gradient_norm = 0;  // of the mean gradient, before clipping
   // Of this rank, in seconds.

@@ -60,7 +60,7 @@ poll() {
 rows() { if [[ -r $1 ]]; then wc -l <"$1"; else echo 0; fi; }
 more_rows_than() { (($(rows "$1") > $2)); }
 
-# same_run A B: the runs left the same bytes, parameters and optimizer included.
+# same_run A B: the runs left the same bytes: metrics, parameters, optimizer, average of the weights.
 same_run() {
   local a b
   cmp "$1/metrics.csv" "$2/metrics.csv" && cmp "$1/eval.csv" "$2/eval.csv" || return 1
@@ -69,7 +69,8 @@ same_run() {
     echo "newest checkpoints differ: $a, $b"
     return 1
   }
-  h5diff "$a" "$b" /model /model && h5diff "$a" "$b" /optimizer /optimizer
+  h5diff "$a" "$b" /model /model && h5diff "$a" "$b" /optimizer /optimizer || return 1
+  ! h5ls "$a/ema" >/dev/null 2>&1 || h5diff "$a" "$b" /ema /ema
 }
 newest() { find "$1/checkpoints" -name 'step-*.h5' | sort | tail -n 1; }
 

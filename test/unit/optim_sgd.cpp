@@ -6,18 +6,14 @@
 #include "gradient_check.h"
 #include "optim/gradient_norm.h"
 #include "optim/optimizer.h"
-#include "optim/schedule.h"
 
 using lockstep::Error;
 using lockstep::device::CpuDevice;
 using lockstep::nn::ParameterSet;
 using lockstep::optim::clip_coefficient;
 using lockstep::optim::gradient_norm;
-using lockstep::optim::learning_rate;
 using lockstep::optim::make_optimizer;
 using lockstep::optim::Optimizer;
-using lockstep::optim::ScheduleKind;
-using lockstep::optim::ScheduleOptions;
 using lockstep::test::to_host;
 
 TEST_CASE("sgd with momentum and weight decay, by hand", "[optim]") {
@@ -83,29 +79,4 @@ TEST_CASE("the sum of squares has the same bits for any number of threads", "[op
   double reference = 0.;
   for (const float value : lockstep::test::pattern(count, 1)) reference += static_cast<double>(value) * value;
   CHECK(wanted == Approx(reference).epsilon(1e-13));
-}
-
-TEST_CASE("learning rates by hand", "[optim]") {
-  ScheduleOptions options{
-      .kind = ScheduleKind::constant, .learning_rate = 0.8, .warmup_steps = 4, .final_fraction = 0.};
-  CHECK(learning_rate(options, 0, 12) == Approx(0.2));
-  CHECK(learning_rate(options, 2, 12) == Approx(0.6));
-  CHECK(learning_rate(options, 3, 12) == Approx(0.8));
-  CHECK(learning_rate(options, 11, 12) == 0.8);
-  options.kind = ScheduleKind::cosine;
-  CHECK(learning_rate(options, 1, 12) == Approx(0.4));
-  CHECK(learning_rate(options, 4, 12) == 0.8);
-  CHECK(learning_rate(options, 8, 12) == Approx(0.4));  // half-way
-  CHECK(learning_rate(options, 6, 12) == Approx(0.4 * (1. + std::sqrt(0.5))));
-  CHECK(learning_rate(options, 12, 12) == 0.);
-  options.final_fraction = 0.1;
-  CHECK(learning_rate(options, 8, 12) == Approx(0.44));
-  CHECK(learning_rate(options, 12, 12) == Approx(0.08));
-  options.warmup_steps = 0;
-  CHECK(learning_rate(options, 0, 12) == 0.8);
-  // Warm-up that is longer than the run stays warm-up.
-  options.warmup_steps = 20;
-  CHECK(learning_rate(options, 11, 12) == Approx(0.48));
-  CHECK_THROWS_AS(lockstep::optim::schedule_kind("cosin"), Error);
-  CHECK(lockstep::optim::schedule_kind("constant") == ScheduleKind::constant);
 }

@@ -81,7 +81,8 @@ TEST_CASE("faults name file, line and the way out", "[config]") {
              Catch::Contains("run.conf:5: train.steps is given twice"));
   CHECK_THAT(problem_of(small + "[train]\nmicro_batch = 48\n"),
              Catch::Contains("run.conf:4: train.micro_batch = 48 does not divide train.global_batch = 128"));
-  CHECK_THAT(problem_of(small + "[optim]\nschedule = cosin\n"), Catch::Contains("one of constant, linear, cosine, wsd"));
+  CHECK_THAT(problem_of(small + "[optim]\nschedule = cosin\n"),
+             Catch::Contains("one of constant, linear, cosine, wsd"));
   CHECK_THAT(problem_of(small + "[optim]\nlr = nan\n"), Catch::Contains("optim.lr = nan"));
   CHECK_THAT(problem_of(""), Catch::Contains("data.train"));
   CHECK_THAT(problem_of(small + "garbage\n"), Catch::Contains("run.conf:3: \"garbage\" is neither"));

@@ -28,6 +28,7 @@ class CpuDevice final : public Device {
   void copy(const Tensor& x, const Tensor& y) override;
   void scale(float a, const Tensor& x) override;
   void axpy(float a, const Tensor& x, const Tensor& y) override;
+  void lerp(float weight, const Tensor& x, const Tensor& y) override;
   void relu_forward(const Tensor& x, const Tensor& y) override;
   void relu_backward(const Tensor& dy, const Tensor& y, const Tensor& dx) override;
   double sum_of_squares(const Tensor& x) override;
@@ -50,9 +51,14 @@ class CpuDevice final : public Device {
   void dropout_forward(const Tensor& x, const DropoutKey& key, std::span<const std::int64_t> sample_ids,
                        const Tensor& y, const Tensor& mask) override;
   void dropout_backward(const Tensor& dy, const Tensor& mask, double probability, const Tensor& dx) override;
-  LossSum softmax_cross_entropy(const Tensor& logits, const Tensor& labels, const Tensor& dlogits) override;
+  LossSum softmax_cross_entropy(const Tensor& logits, const Tensor& labels, double label_smoothing,
+                                const Tensor& dlogits) override;
+  double mean_squared_error(const Tensor& predictions, const Tensor& targets,
+                            const Tensor& dpredictions) override;
   void sgd_step(const SgdArguments& arguments, const Tensor& gradient, const Tensor& value,
                 const Tensor& velocity) override;
+  void adamw_step(const AdamwArguments& arguments, const Tensor& gradient, const Tensor& value,
+                  const Tensor& exp_avg, const Tensor& exp_avg_sq) override;
 
  protected:
   void upload_bytes(const void* host, std::size_t bytes, void* address) override;

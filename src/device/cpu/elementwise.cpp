@@ -1,4 +1,4 @@
-// fill, copy, scale, axpy.
+// fill, copy, scale, axpy, lerp.
 #include <algorithm>
 
 #include "device/cpu/cpu_device.h"
@@ -19,6 +19,12 @@ LOCKSTEP_VECTOR_CLONES
 void axpy_range(float a, const float* x, float* y, std::int64_t count) {
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) y[i] += a * x[i];
+}
+
+LOCKSTEP_VECTOR_CLONES
+void lerp_range(float weight, const float* x, float* y, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) y[i] += weight * (x[i] - y[i]);
 }
 
 }  // namespace
@@ -53,6 +59,16 @@ void CpuDevice::axpy(float a, const Tensor& x, const Tensor& y) {
   cpu::for_each_chunk(
       threads_, x.count(), cpu::elements_per_chunk,
       [=](std::int64_t first, std::int64_t last) { axpy_range(a, from + first, to + first, last - first); });
+}
+
+void CpuDevice::lerp(float weight, const Tensor& x, const Tensor& y) {
+  require_shape(y, x.shape(), "lerp: y");
+  const float* from = x.f32();
+  float* to = y.f32();
+  cpu::for_each_chunk(threads_, x.count(), cpu::elements_per_chunk,
+                      [=](std::int64_t first, std::int64_t last) {
+                        lerp_range(weight, from + first, to + first, last - first);
+                      });
 }
 
 }  // namespace lockstep::device

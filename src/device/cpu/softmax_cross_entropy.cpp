@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/error.h"
 #include "device/cpu/cpu_device.h"
 
 namespace lockstep::device {
 
-LossSum CpuDevice::softmax_cross_entropy(const Tensor& logits, const Tensor& labels, const Tensor& dlogits) {
+LossSum CpuDevice::softmax_cross_entropy(const Tensor& logits, const Tensor& labels, double label_smoothing,
+                                         const Tensor& dlogits) {
   const std::int64_t n = logits.shape()[0];
   const std::int64_t classes = logits.shape()[1];
   require_shape(labels, {n}, "softmax_cross_entropy: labels");
@@ -16,6 +18,8 @@ LossSum CpuDevice::softmax_cross_entropy(const Tensor& logits, const Tensor& lab
   const float* row = logits.f32();
   const std::int64_t* label = labels.i64();
   float* gradient = dlogits ? dlogits.f32() : nullptr;
+  const double everywhere = label_smoothing / static_cast<double>(classes);
+  const double at_label = 1. - label_smoothing;
   LossSum result;
   for (std::int64_t i = 0; i < n; ++i, row += classes) {
     if (label[i] < 0 || label[i] >= classes) {
@@ -29,12 +33,15 @@ LossSum CpuDevice::softmax_cross_entropy(const Tensor& logits, const Tensor& lab
     double sum = 0.;
     for (std::int64_t j = 0; j < classes; ++j) sum += std::exp(static_cast<double>(row[j]) - *largest);
     const double log_sum = std::log(sum) + *largest;
-    result.loss += log_sum - row[label[i]];
+    double wanted = at_label * row[label[i]];
+    if (label_smoothing > 0.) wanted += everywhere * std::accumulate(row, row + classes, 0.);
+    result.loss += log_sum - wanted;
     // NaN compares with nothing, so max_element may stop at it: a row with NaN is never correct.
     result.correct += largest == row + label[i] && !std::isnan(sum) ? 1 : 0;
     if (gradient == nullptr) continue;
     for (std::int64_t j = 0; j < classes; ++j) {
-      gradient[j] = static_cast<float>(std::exp(row[j] - log_sum) - (j == label[i] ? 1. : 0.));
+      gradient[j] =
+          static_cast<float>(std::exp(row[j] - log_sum) - everywhere - (j == label[i] ? at_label : 0.));
     }
     gradient += classes;
   }

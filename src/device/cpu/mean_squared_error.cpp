@@ -1,0 +1,28 @@
+#include "device/cpu/cpu_device.h"
+
+namespace lockstep::device {
+
+double CpuDevice::mean_squared_error(const Tensor& predictions, const Tensor& targets,
+                                     const Tensor& dpredictions) {
+  require_shape(targets, predictions.shape(), "mean_squared_error: targets");
+  if (dpredictions) require_shape(dpredictions, predictions.shape(), "mean_squared_error: dpredictions");
+  const std::int64_t n = predictions.shape()[0];
+  const std::int64_t width = predictions.shape()[1];
+  const float* prediction = predictions.f32();
+  const float* target = targets.f32();
+  float* gradient = dpredictions ? dpredictions.f32() : nullptr;
+  const double share = 1. / static_cast<double>(width);
+  double loss = 0.;
+  for (std::int64_t i = 0; i < n; ++i) {
+    double sum = 0.;
+    for (std::int64_t j = i * width; j < (i + 1) * width; ++j) {
+      const double difference = static_cast<double>(prediction[j]) - target[j];
+      sum += difference * difference;
+      if (gradient != nullptr) gradient[j] = static_cast<float>(2. * share * difference);
+    }
+    loss += share * sum;
+  }
+  return loss;
+}
+
+}  // namespace lockstep::device

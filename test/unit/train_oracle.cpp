@@ -1,0 +1,198 @@
+// Some steps of training, against those that PyTorch made from the same weights and samples
+// (test/fixtures/oracle/make.py).
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "data/batch.h"
+#include "optim/gradient_norm.h"
+#include "optim/schedule.h"
+#include "oracle_file.h"
+#include "train/config.h"
+#include "train/learner.h"
+
+using lockstep::data::Batch;
+using lockstep::test::OracleFile;
+using lockstep::train::Config;
+using lockstep::train::config_keys;
+using lockstep::train::Key;
+using lockstep::train::Learner;
+
+namespace {
+
+// Both sides compute in f32, in different orders.
+constexpr double loss_tolerance = 1e-5;  // of the loss
+// Of a parameter's elements, to the parameter's largest one.
+constexpr double parameter_tolerance = 1e-5;
+
+struct Samples {
+  std::vector<std::int64_t> sample_shape;
+  std::vector<float> x;
+  std::vector<std::int32_t> y;
+  std::vector<float> targets;  // of a case with numbers as targets, else empty
+  std::int64_t count = 0;
+
+  Samples(const OracleFile& file, bool numbers) : sample_shape(file.shape("x")), x(file.floats("x")) {
+    count = sample_shape.front();
+    sample_shape.erase(sample_shape.begin());
+    if (numbers) {
+      targets = file.floats("targets");
+    } else {
+      y = file.integers("y");
+    }
+  }
+
+  // Samples first, first + 1, ..., from the front again after the last one.
+  Batch batch(std::int64_t first, std::int64_t size) const {
+    Batch batch;
+    batch.size = size;
+    const auto append = [&](auto& to, const auto& from, std::int64_t id) {
+      const auto width = static_cast<std::ptrdiff_t>(from.size()) / count;
+      to.insert(to.end(), from.begin() + id * width, from.begin() + (id + 1) * width);
+    };
+    for (std::int64_t i = first; i < first + size; ++i) {
+      const std::int64_t id = i % count;
+      append(batch.x, x, id);
+      append(batch.y, y, id);
+      append(batch.targets, targets, id);
+      batch.ids.push_back(id);
+    }
+    return batch;
+  }
+
+  std::int64_t outputs() const {
+    return targets.empty() ? *std::max_element(y.begin(), y.end()) + 1
+                           : static_cast<std::int64_t>(targets.size()) / count;
+  }
+};
+
+// The configuration's keys are the fixture's attributes: those of the model on the file, the others on the
+// case.
+Config config_of(const OracleFile& file, const std::string& group) {
+  Config config;
+  const auto set = [&](const Key& key, const std::string& value) {
+    INFO(key.name << " = " << value);
+    REQUIRE_NOTHROW(key.set(config, value));
+  };
+  for (const Key& key : config_keys()) {
+    if (key.name == "data.train") continue;
+    const std::string section = key.name.substr(0, key.name.find('.'));
+    const std::string name = key.name.substr(section.size() + 1);
+    const std::string object = section == "model" ? "/" : group;
+    const std::string attribute = key.name == "model.name" ? "model" : name;
+    const bool recorded = section == "model" || section == "optim" || section == "train";
+    set(key, (recorded ? file.text(object, attribute) : std::nullopt).value_or(key.default_text));
+  }
+  config.optim.schedule = "cosine";
+  return config;
+}
+
+using Tensors = std::map<std::string, std::vector<float>>;
+
+Tensors tensors_of(const Learner& learner) {
+  Tensors tensors;
+  auto snapshot = learner.snapshot();
+  for (const auto& view : snapshot.views()) {
+    const auto count = lockstep::checkpoint::element_count(view.shape);
+    tensors[view.name].assign(view.data, view.data + count);
+  }
+  return tensors;
+}
+
+// The recorded weights, and an average that starts as they do.
+void start_from(const OracleFile& file, Learner& learner) {
+  auto snapshot = learner.snapshot();
+  std::size_t found = 0;
+  for (const auto& view : snapshot.views()) {
+    const std::size_t slash = view.name.find('/');
+    const std::string section = view.name.substr(0, slash);
+    const std::string dataset = "initial" + view.name.substr(slash);
+    if (section != "model" && section != "ema") continue;
+    if (view.name.find(".running_") != std::string::npos) continue;
+    INFO(view.name);
+    const auto scale = static_cast<float>(file.number(dataset, "scale"));
+    const std::vector<float> values = file.floats(dataset);
+    REQUIRE(file.shape(dataset) == view.shape);
+    std::transform(values.begin(), values.end(), view.data, [=](float value) { return value * scale; });
+    found += section == "model" ? 1 : 0;
+  }
+  CHECK(found == file.members("initial").size());
+  learner.restore(snapshot, 0);
+}
+
+void compare(const OracleFile& file, const std::string& recorded, const Tensors& tensors,
+             const std::string& section) {
+  for (const std::string& name : file.members(recorded)) {
+    const std::string dataset = recorded + "/" + name;
+    const std::vector<float> wanted = file.floats(dataset);
+    const auto stride = static_cast<std::size_t>(file.number(dataset, "stride"));
+    const std::vector<float>& ours = tensors.at(section + "/" + name);
+    float largest = 0.f;
+    double apart = 0.;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      REQUIRE(i * stride < ours.size());
+      largest = std::max(largest, std::abs(wanted[i]));
+      apart = std::max(apart, std::abs(static_cast<double>(ours[i * stride]) - wanted[i]));
+    }
+    INFO(dataset << ": at most " << apart << " apart, the largest element is " << largest);
+    CHECK(apart <= parameter_tolerance * largest);
+  }
+}
+
+// Trains as the case was trained, each step's batch in so many micro-batches.
+void repeat(const std::string& model, const std::string& title, std::int64_t micro_batches = 1) {
+  INFO(model << ", " << title << ", " << micro_batches << " micro-batches");
+  const OracleFile file(model);
+  const std::string group = "cases/" + title;
+  const Config config = config_of(file, group);
+  const Samples samples(file, config.train.loss == "mse");
+  Learner learner(config, 1, samples.sample_shape, samples.outputs());
+  start_from(file, learner);
+
+  const auto steps = static_cast<std::int64_t>(file.number("/", "steps"));
+  const auto batch = static_cast<std::int64_t>(file.number("/", "batch"));
+  const std::vector<double> losses = file.doubles(group + "/losses");
+  const std::vector<double> rates = file.doubles(group + "/learning_rates");
+  const lockstep::optim::ScheduleOptions schedule{lockstep::optim::schedule_kind(config.optim.schedule),
+                                                  config.optim.lr, config.optim.warmup_steps, 0,
+                                                  config.optim.min_lr};
+  const std::int64_t micro_batch = batch / micro_batches;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    double loss = 0.;
+    for (std::int64_t i = 0; i < micro_batches; ++i) {
+      loss += learner.train(samples.batch(step * batch + i * micro_batch, micro_batch), step, i > 0).loss;
+    }
+    INFO("step " << step);
+    const auto at = static_cast<std::size_t>(step);
+    const double mean = 1. / static_cast<double>(batch);
+    CHECK(loss * mean == Approx(losses[at]).epsilon(loss_tolerance));
+    const double rate = lockstep::optim::learning_rate(schedule, step, steps);
+    CHECK(rate == Approx(rates[at]).epsilon(1e-12));
+    const double norm = learner.gradient_norm(mean);
+    learner.update(rate, mean * lockstep::optim::clip_coefficient(norm, config.optim.clip_norm));
+  }
+  CHECK(learner.updates() == steps);
+  const Tensors tensors = tensors_of(learner);
+  compare(file, group + "/final", tensors, "model");
+  if (config.optim.ema_decay > 0) compare(file, group + "/average", tensors, "ema");
+  const double evaluated =
+      learner.evaluate(samples.batch(0, samples.count)).loss / static_cast<double>(samples.count);
+  CHECK(evaluated == Approx(file.number(group, "evaluation")).epsilon(loss_tolerance));
+  // Evaluation has left the weights where they were.
+  CHECK(tensors_of(learner) == tensors);
+}
+
+}  // namespace
+
+TEST_CASE("the mlp trains as in PyTorch", "[oracle]") {
+  for (const char* title : {"sgd", "adamw", "clipped", "label_smoothing", "average", "mse"}) {
+    repeat("mlp", title);
+  }
+  repeat("mlp", "sgd", 3);
+  repeat("mlp", "adamw", 2);
+}
+
+TEST_CASE("the cnn trains as in PyTorch", "[oracle]") {
+  for (const char* title : {"sgd", "adamw"}) repeat("cnn", title);
+}
