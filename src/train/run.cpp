@@ -47,6 +47,7 @@ void Run::prepare() {
   comm::agree(setting_.comm, "build the model", [&] {
     check_fits(config_, *train_data_);
     learner_.emplace(config_, threads_, train_data_->sample_shape(), train_data_->outputs());
+    learner_->check_micro_batches(config_.train.micro_batch, train_data_->size());
   });
 }
 
