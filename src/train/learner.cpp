@@ -64,6 +64,21 @@ BatchResult Learner::evaluate(const data::Batch& batch) {
   return {sum.loss, sum.correct};
 }
 
+std::vector<double> Learner::sample_losses(const data::Batch& batch, std::int64_t step, bool training) {
+  const Inputs inputs = upload(batch);
+  nn::Tape tape(model_->parameters(), {training, seed_, step, batch.ids});
+  const device::Tensor logits = model_->forward(tape, tape.input(inputs.x)).value;
+  const std::int64_t width = logits.count() / batch.size;
+  nn::Tape of_row(model_->parameters(), {});
+  std::vector<double> losses;
+  for (std::int64_t row = 0; row < batch.size; ++row) {
+    const device::Tensor one = logits.slice(row * width, device::Shape{1, width});
+    const device::Tensor label = inputs.labels.slice(row, device::Shape{1});
+    losses.push_back(nn::softmax_cross_entropy(of_row, of_row.input(one), label).loss);
+  }
+  return losses;
+}
+
 std::vector<std::span<float>> Learner::gradients() {
   std::vector<std::span<float>> spans;
   for (const nn::ParameterGroup& group : model_->parameters().groups()) {

@@ -35,6 +35,10 @@ class Learner {
 
   BatchResult evaluate(const data::Batch& batch);
 
+  // The loss of each sample of a micro-batch, forward only: in training exactly as train() computes it, the
+  // effect of the samples on each other included; else as evaluate() does.
+  std::vector<double> sample_losses(const data::Batch& batch, std::int64_t step, bool training);
+
   // The gradient buffers, one per parameter group, in the memory of the device.
   std::vector<std::span<float>> gradients();
   void zero_gradients();
