@@ -7,6 +7,7 @@
 
 #include "checkpoint/file.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/text.h"
 
 namespace lockstep::checkpoint {
@@ -109,7 +110,8 @@ std::vector<std::string> unfinished(const fs::path& folder) {
   return texts;
 }
 
-Retired retire(const fs::path& folder, std::int64_t keep, std::int64_t just_saved, const Fence& fence) {
+Retired retire(const fs::path& folder, std::int64_t keep, std::int64_t just_saved, const Fence& fence,
+               std::span<const std::int64_t> protected_steps) {
   if (keep < 1) {
     throw Error(ExitCode::bad_config, fmt::format("checkpoints to keep: {}; at least 1 is needed", keep));
   }
@@ -117,6 +119,8 @@ Retired retire(const fs::path& folder, std::int64_t keep, std::int64_t just_save
   std::int64_t kept = 1;  // the one just saved
   for (const Entry& entry : list(folder)) {
     if (entry.step >= just_saved) continue;
+    if (std::find(protected_steps.begin(), protected_steps.end(), entry.step) != protected_steps.end())
+      continue;
     if (!is_intact_outside_tensors(entry.path)) {
       retired.damaged.push_back(entry.path);
     } else if (kept < keep) {
@@ -127,6 +131,22 @@ Retired retire(const fs::path& folder, std::int64_t keep, std::int64_t just_save
     }
   }
   return retired;
+}
+
+void link_best(const fs::path& folder, std::int64_t step, const Fence& fence) {
+  const fs::path link = folder / "best.h5";
+  const fs::path target = file_name(step);
+  std::error_code error;
+  if (!fs::exists(folder / target, error) || fs::read_symlink(link, error) == target) return;
+  fence();
+  const fs::path fresh = folder / ".best.h5.tmp";
+  fs::remove(fresh, error);  // of a save that was cut off
+  fs::create_symlink(target, fresh, error);
+  if (error) {
+    throw Error(ExitCode::cannot_create,
+                fmt::format("cannot create the link {}: {}", fresh.string(), error.message()));
+  }
+  rename_durably(fresh, link);
 }
 
 std::vector<fs::path> remove_stale_temporaries(const fs::path& folder, const Attempt& attempt,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,10 +44,15 @@ struct Retired {
 };
 
 // Keeps the file of step `just_saved` and the keep - 1 newest before it whose seal and structure hold;
-// removes older intact ones. Newer and damaged files stay. keep >= 1. Throws Error(cannot_create) where a
-// file cannot be removed.
+// removes older intact ones. Newer and damaged files stay, and those of `protected_steps`, which are not
+// counted. keep >= 1. Throws Error(cannot_create) where a file cannot be removed.
 Retired retire(const std::filesystem::path& folder, std::int64_t keep, std::int64_t just_saved,
-               const Fence& fence);
+               const Fence& fence, std::span<const std::int64_t> protected_steps = {});
+
+// Lets folder/best.h5 be a symbolic link to the checkpoint of `step`, replaced atomically and relative, so
+// that the folder may be moved. Nothing where it is that already, or where there is no such checkpoint.
+// Throws Error(cannot_create).
+void link_best(const std::filesystem::path& folder, std::int64_t step, const Fence& fence);
 
 // Removes temporary files of attempts that have ended: every one but those of a later restart of the same
 // job. To be called while no save is under way. Returns what was removed.

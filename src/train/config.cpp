@@ -106,9 +106,10 @@ std::vector<Key> make_keys() {
 
       {"guard.anomaly", "stop", "loss or gradient not finite, or a spike: stop, skip or rollback", allowed,
        one_of(&C::guard, &C::Guard::anomaly, {"stop", "skip", "rollback"})},
-      {"guard.spike_factor", "0", "a loss of more than so many times its recent mean is a spike; 0: never",
-       allowed, real(&C::guard, &C::Guard::spike_factor, 0)},
-      {"guard.max_anomalies", "10", "stop after so many anomalies in a row", allowed,
+      {"guard.spike_factor", "0",
+       "a loss of more than so many times its recent mean is a spike; above 1, or 0: never", allowed,
+       real(&C::guard, &C::Guard::spike_factor, 0)},
+      {"guard.max_anomalies", "10", "anomalies in a row that are put up with; one more ends the run", allowed,
        whole(&C::guard, &C::Guard::max_anomalies, 1)},
       {"guard.stalled_minutes", "0", "alert when the loss has not improved for so long; 0: never", allowed,
        real(&C::guard, &C::Guard::stalled_minutes, 0)},

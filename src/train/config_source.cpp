@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <functional>
 #include <map>
 #include <sstream>
 
@@ -136,7 +137,10 @@ void read_overrides(std::span<const std::string> overrides, std::map<std::string
 // A step's packet holds a few numbers for each micro-batch; more would make it a message of its own size.
 constexpr std::int64_t most_micro_batches = 65536;
 
-void check_combinations(Config& config, const std::string& batch_origin) {
+// `origin_of` tells where a key's value came from.
+void check_combinations(const Config& config,
+                        const std::function<std::string(const std::string&)>& origin_of) {
+  const std::string batch_origin = origin_of("train.micro_batch");
   if (config.train.global_batch % config.train.micro_batch != 0) {
     refuse(batch_origin, fmt::format("train.micro_batch = {} does not divide train.global_batch = {}",
                                      config.train.micro_batch, config.train.global_batch));
@@ -145,6 +149,22 @@ void check_combinations(Config& config, const std::string& batch_origin) {
     refuse(batch_origin,
            fmt::format("train.global_batch = {} / train.micro_batch = {} are more than {} micro-batches",
                        config.train.global_batch, config.train.micro_batch, most_micro_batches));
+  }
+  if (config.guard.spike_factor > 0 && config.guard.spike_factor <= 1) {
+    refuse(origin_of("guard.spike_factor"),
+           fmt::format("guard.spike_factor = {} would call ordinary losses spikes: 0, or more than 1",
+                       config.guard.spike_factor));
+  }
+  if (config.eval.metric == "accuracy" && config.train.loss == "mse") {
+    refuse(
+        origin_of("eval.metric"),
+        "eval.metric = accuracy needs class labels, and train.loss = mse is for numbers: use eval.metric = "
+        "loss");
+  }
+  for (const auto& [key, wanted] : {std::pair("eval.patience", config.eval.patience > 0),
+                                    std::pair("checkpoint.keep_best", config.checkpoint.keep_best)}) {
+    if (!wanted || !config.data.test.empty()) continue;
+    refuse(origin_of(key), fmt::format("{} goes by evaluations: it needs data.test", key));
   }
 }
 
@@ -171,8 +191,9 @@ ResolvedConfig resolve_config(const std::filesystem::path& file, std::span<const
     }
     resolved.entries.push_back(std::move(entry));
   }
-  check_combinations(resolved.config,
-                     given.contains("train.micro_batch") ? given["train.micro_batch"].origin : file.string());
+  check_combinations(resolved.config, [&](const std::string& key) {
+    return given.contains(key) ? given[key].origin : file.string();
+  });
   check_schedule(resolved);
   return resolved;
 }

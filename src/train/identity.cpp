@@ -81,6 +81,10 @@ std::int64_t int_value(const checkpoint::State& state, const std::string& key) {
   return value_of<std::int64_t>(state, key);
 }
 
+double real_value(const checkpoint::State& state, const std::string& key) {
+  return value_of<double>(state, key);
+}
+
 std::string text_value(const checkpoint::State& state, const std::string& key) {
   return value_of<std::string>(state, key);
 }

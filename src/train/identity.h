@@ -30,6 +30,7 @@ Changes compare_with(const checkpoint::State& state, const ResolvedConfig& resol
 
 // Values of a state; throw Error(bad_data) where the state has no such value, or one of another type.
 std::int64_t int_value(const checkpoint::State& state, const std::string& key);
+double real_value(const checkpoint::State& state, const std::string& key);
 std::string text_value(const checkpoint::State& state, const std::string& key);
 
 }  // namespace lockstep::train

@@ -26,6 +26,17 @@ std::vector<std::int64_t> extents(const device::Shape& shape) {
   return {sizes.begin(), sizes.end()};
 }
 
+// One sample's label or target, without the sample.
+data::Batch target_of(const data::Batch& batch, std::int64_t row) {
+  data::Batch one;
+  one.size = 1;
+  const auto at = static_cast<std::ptrdiff_t>(row);
+  if (!batch.y.empty()) one.y.assign(1, batch.y[static_cast<std::size_t>(row)]);
+  const auto width = static_cast<std::ptrdiff_t>(batch.targets.size()) / batch.size;
+  one.targets.assign(batch.targets.begin() + at * width, batch.targets.begin() + (at + 1) * width);
+  return one;
+}
+
 }  // namespace
 
 Learner::Learner(const Config& config, int threads, const std::vector<std::int64_t>& sample_shape,
@@ -75,6 +86,19 @@ BatchResult Learner::evaluate(const data::Batch& batch) {
   if (average_) averaged.emplace(*average_);
   nn::Tape tape(model_->parameters(), {false, seed_, 0, batch.ids});
   return objective_(tape, model_->forward(tape, tape.input(upload(batch))), batch);
+}
+
+std::vector<double> Learner::sample_losses(const data::Batch& batch, std::int64_t step, bool training) {
+  nn::Tape tape(model_->parameters(), {training, seed_, step, batch.ids});
+  const device::Tensor outputs = model_->forward(tape, tape.input(upload(batch))).value;
+  const std::int64_t width = outputs.count() / batch.size;
+  nn::Tape of_rows(model_->parameters(), {training, seed_, step, {}});
+  std::vector<double> losses;
+  for (std::int64_t row = 0; row < batch.size; ++row) {
+    const nn::Variable output = of_rows.input(outputs.slice(row * width, device::Shape{1, width}));
+    losses.push_back(objective_(of_rows, output, target_of(batch, row)).loss);
+  }
+  return losses;
 }
 
 std::vector<std::span<float>> Learner::gradients() {

@@ -45,6 +45,9 @@ class Learner {
 
   // Whether results count right answers.
   bool counts_correct() const { return objective_.counts_correct(); }
+  // The loss of each sample of a micro-batch, forward only: in training exactly as train() computes it, the
+  // effect of the samples on each other included; else as evaluate() does.
+  std::vector<double> sample_losses(const data::Batch& batch, std::int64_t step, bool training);
 
   // The gradient buffers, one per parameter group, in the memory of the device.
   std::vector<std::span<float>> gradients();

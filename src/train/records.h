@@ -1,29 +1,48 @@
-// What a run writes down beside its checkpoints, by rank 0: metrics.csv, eval.csv (deterministic: byte-equal
-// to those of an undisturbed run), timings.csv, events.csv, and the progress lines.
+// What a run writes down beside its checkpoints, by rank 0: metrics.csv, eval.csv, anomalies.csv
+// (deterministic: byte-equal to those of an undisturbed run), timings.csv, events.csv, and the progress
+// lines.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "core/log.h"
+#include "data/dataset.h"
 #include "train/evaluator.h"
 #include "train/run_folder.h"
 #include "train/step_log.h"
 #include "train/stepper.h"
+#include "train/suspects.h"
 
 namespace lockstep::train {
 
+// A step that was left out after a rollback.
+struct PassedOver {
+  std::int64_t step = 0;  // from 1
+  std::int64_t epoch = 0;
+  std::int64_t samples = 0;  // since the start of the run
+  double learning_rate = 0;
+};
+
 class Records {
  public:
-  // Drops rows of steps after `step`, the step of the checkpoint that the run resumes from.
-  Records(const RunFolder& folder, const Log& log, std::int64_t step, std::int64_t log_every,
-          std::int64_t total_steps);
+  // Drops rows of steps after `step`, the step of the checkpoint that the run resumes from, and of
+  // evaluations after that of `evaluated`, the last one that the checkpoint knows of.
+  Records(const RunFolder& folder, const Log& log, std::int64_t step, std::int64_t evaluated,
+          std::int64_t log_every, std::int64_t total_steps);
 
   // `step` counts from 1; `samples` since the start of the run.
   void step(std::int64_t step, std::int64_t epoch, std::int64_t samples, const StepReport& report);
+  // The samples that made a step bad.
+  void suspects(std::int64_t step, std::span<const Suspect> suspects, const data::Dataset& dataset);
+  // The run went back to its state after `step`, when the last evaluation was that of `evaluated`: what came
+  // since makes room for the steps that are passed over.
+  void roll_back(std::int64_t step, std::int64_t evaluated, std::span<const PassedOver> passed_over);
   void evaluation(std::int64_t step, std::int64_t epoch, const Evaluation& result);
 
-  // One line in events.csv: "started", "resumed", "stopped", "finished", ...
+  // One line in events.csv: "started", "resumed", "skipped", "alert", "stopped", "finished",
+  // ... All that people may want to be told goes through here.
   void event(std::int64_t step, std::string_view name, std::string_view detail);
 
   // To storage, before a checkpoint that counts on the rows is announced.
@@ -43,6 +62,7 @@ class Records {
   StepLog metrics_;
   StepLog timings_;
   StepLog evaluations_;
+  StepLog anomalies_;
   StepLog events_;
   // Since the last progress line.
   struct Interval {

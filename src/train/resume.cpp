@@ -69,6 +69,26 @@ void check_environments(const ResumeSetting& setting, const Learner& learner,
   }
 }
 
+void read_into(Learner& learner, comm::Communicator& comm, const checkpoint::Loaded& loaded) {
+  auto snapshot = learner.snapshot();
+  loaded.read(comm, snapshot.views());
+  // Checkpoints of before there were skipped steps do not tell the updates.
+  const checkpoint::State& state = loaded.state();
+  learner.restore(snapshot, state.values.contains("updates") ? int_value(state, "updates") : state.step);
+}
+
+// Nothing where it is damaged or gone; told by rank 0.
+std::optional<checkpoint::Loaded> open_if_intact(const ResumeSetting& setting, std::int64_t step) {
+  try {
+    return checkpoint::open_named(setting.comm, setting.folder.checkpoints() / checkpoint::file_name(step));
+  } catch (const Error& error) {
+    // The same on every rank.
+    if (error.code() != ExitCode::bad_data && error.code() != ExitCode::missing_input) throw;
+    setting.log.agreed_warning(fmt::format("{}; taking the newest intact one", error.what()));
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 std::optional<Resumed> resume_newest(const ResumeSetting& setting, Learner& learner) {
@@ -91,11 +111,22 @@ std::optional<Resumed> resume_newest(const ResumeSetting& setting, Learner& lear
   });
   const Origin origin = check_identity(setting, state);
   check_environments(setting, learner, text_value(state, "environment"));
-  auto snapshot = learner.snapshot();
-  loaded->read(setting.comm, snapshot.views());
-  // Checkpoints of before there were skipped steps do not tell the updates.
-  learner.restore(snapshot, state.values.contains("updates") ? int_value(state, "updates") : state.step);
+  read_into(learner, setting.comm, *loaded);
   return Resumed{state, origin};
+}
+
+checkpoint::State restore_earlier(const ResumeSetting& setting, std::int64_t step, Learner& learner) {
+  auto loaded = open_if_intact(setting, step);
+  if (!loaded) {
+    loaded = checkpoint::open_newest(setting.comm, setting.folder.checkpoints(),
+                                     [&](const std::string& text) { setting.log.warn(text); });
+  }
+  if (!loaded) {
+    throw AgreedError(ExitCode::bad_data, fmt::format("no checkpoint in {} is intact: nothing to go back to",
+                                                      setting.folder.checkpoints().string()));
+  }
+  read_into(learner, setting.comm, *loaded);
+  return loaded->state();
 }
 
 }  // namespace lockstep::train

@@ -36,4 +36,8 @@ struct Resumed {
 // (without `fork`), or where exact mode cannot be kept.
 std::optional<Resumed> resume_newest(const ResumeSetting& setting, Learner& learner);
 
+// For a run that goes back: restores the learner from the checkpoint of `step` or, where that is not intact
+// any more, from the newest that is. Collective; throws AgreedError(bad_data) where there is none.
+checkpoint::State restore_earlier(const ResumeSetting& setting, std::int64_t step, Learner& learner);
+
 }  // namespace lockstep::train

@@ -26,10 +26,6 @@ int threads_of(const Config& config, const slurm::Allocation& allocation) {
   return std::max(1, allocation.cpus_per_task);
 }
 
-data::SamplerConfig sampler_config(const Config& config) {
-  return {config.run.seed, config.train.global_batch, config.train.micro_batch, config.data.shuffle_window};
-}
-
 }  // namespace
 
 Run::Run(const Setting& setting)
@@ -37,7 +33,9 @@ Run::Run(const Setting& setting)
       config_(setting.resolved.config),
       threads_(threads_of(config_, setting.allocation)),
       reducer_comm_(setting.comm.duplicate()),
-      checkpoint_comm_(setting.comm.native()) {}
+      checkpoint_comm_(setting.comm.native()),
+      guard_(config_.guard),
+      best_(config_.eval) {}
 
 Run::~Run() = default;
 
@@ -54,12 +52,18 @@ void Run::prepare() {
 void Run::start(const RunOptions& options) {
   deadline_.emplace(setting_.allocation, setting_.comm.rank() == 0);
   check_content();
-  resume(options.fork);
+  if (config_.guard.anomaly == "rollback") initial_ = learner_->snapshot();
+  const bool evaluations_known = resume(options.fork);
   comm::agree(setting_.comm, "open the records of the run", [&] {
     if (setting_.comm.rank() == 0) open_records();
   });
+  if (!evaluations_known) {
+    evaluated_step_ = records_ ? records_->last_evaluation() : -1;
+    setting_.comm.broadcast(std::as_writable_bytes(std::span(&evaluated_step_, 1)), 0);
+  }
+  saved_evaluation_ = evaluated_step_;
 
-  data::Sampler sampler(*train_data_, sampler_config(config_));
+  data::Sampler sampler(*train_data_, sampler_config());
   steps_per_epoch_ = sampler.steps_per_epoch();
   const auto virtual_workers = static_cast<int>(config_.virtual_workers());
   const auto lanes = comm::lanes_of(setting_.comm.rank(), setting_.comm.size(), virtual_workers);
@@ -71,9 +75,10 @@ void Run::start(const RunOptions& options) {
   reducer_ = comm::make_reducer(
       config_.train.reduction == "exact" ? comm::ReduceMode::exact : comm::ReduceMode::fast, *reducer_comm_,
       virtual_workers);
-  stepper_.emplace(config_, *learner_, *loader_, setting_.comm, *reducer_, setting_.watchdog,
+  stepper_.emplace(config_, *learner_, *loader_, setting_.comm, *reducer_, setting_.watchdog, guard_,
                    Clock{[this] { return deadline_near(); }, [this] { return clock_says_save(); }});
   saved_at_ = monotonic_seconds();
+  stall_alarm_.emplace(60 * config_.guard.stalled_minutes, saved_at_);
   announce();
 }
 
@@ -117,23 +122,50 @@ void Run::check_same_data() {
   }
 }
 
-void Run::resume(bool fork) {
+ResumeSetting Run::resume_setting(bool fork) const {
+  return {setting_.resolved,
+          setting_.folder,
+          setting_.attempt,
+          setting_.comm,
+          setting_.log,
+          *train_data_,
+          test_data_ ? &*test_data_ : nullptr,
+          fork};
+}
+
+bool Run::resume(bool fork) {
   save_seconds_ =
       assumed_fixed_seconds + static_cast<double>(learner_->snapshot().bytes()) / assumed_bytes_per_second;
-  const auto resumed = resume_newest({setting_.resolved, setting_.folder, setting_.attempt, setting_.comm,
-                                      setting_.log, *train_data_, test_data_ ? &*test_data_ : nullptr, fork},
-                                     *learner_);
-  if (!resumed) return;
-  step_ = resumed_at_ = saved_step_ = resumed->state.step;
-  samples_ = resumed->state.samples;
+  const auto resumed = resume_newest(resume_setting(fork), *learner_);
+  if (!resumed) return true;
+  const checkpoint::State& state = resumed->state;
+  step_ = resumed_at_ = saved_step_ = state.step;
   origin_ = resumed->origin;
+  guard_.read(state);
+  take_over(state);
+  // Not back across a change of the order of samples, nor to what an earlier version did not note.
+  rollback_step_ = step_;
+  if (state.values.contains("rollback_step") && origin_.step < step_) {
+    rollback_step_ = int_value(state, "rollback_step");
+  }
+  if (rollback_step_ > 0) initial_.reset();
+  return state.values.contains("evaluated_step");
+}
+
+void Run::take_over(const checkpoint::State& state) {
+  samples_ = state.samples;
+  evaluated_step_ = state.values.contains("evaluated_step") ? int_value(state, "evaluated_step") : state.step;
+  best_ = Best(config_.eval);
+  best_.read(state, test_data_ ? identity_of(*test_data_) : std::string());
 }
 
 void Run::open_records() {
   const auto fence = [&] { setting_.folder.fence(setting_.attempt); };
   checkpoint::remove_stale_temporaries(setting_.folder.checkpoints(),
                                        {setting_.attempt.job, setting_.attempt.restart}, fence);
-  records_.emplace(setting_.folder, setting_.log, step_, config_.run.log_every, config_.train.steps);
+  if (config_.checkpoint.keep_best) checkpoint::link_best(setting_.folder.checkpoints(), best_.step(), fence);
+  records_.emplace(setting_.folder, setting_.log, step_, evaluated_step_, config_.run.log_every,
+                   config_.train.steps);
   if (records_->last_metrics() < step_) {
     setting_.log.warn(fmt::format("{} ends at step {}, the checkpoint is of step {}: rows were lost",
                                   setting_.folder.metrics().string(), records_->last_metrics(), step_));
@@ -182,6 +214,11 @@ void Run::announce_bytes() {
   }
 }
 
+data::SamplerConfig Run::sampler_config() const {
+  return {config_.run.seed, config_.train.global_batch, config_.train.micro_batch,
+          config_.data.shuffle_window};
+}
+
 StepPosition Run::position() const {
   return position_after(step_, origin_, steps_per_epoch_);
 }
@@ -200,31 +237,41 @@ bool Run::evaluation_due() const {
   return step_ == config_.train.steps || (config_.eval.every > 0 && step_ % config_.eval.every == 0);
 }
 
+// By its step, or because it holds what the best evaluation found; so the same in an undisturbed run.
+bool Run::save_scheduled() const {
+  if (config_.checkpoint.every > 0 && step_ % config_.checkpoint.every == 0) return true;
+  return config_.checkpoint.keep_best && best_.step() == step_;
+}
+
+// Where only the clock decides, any checkpoint is as good as another.
+bool Run::is_rollback_point() const {
+  return save_scheduled() || config_.checkpoint.every == 0;
+}
+
 Outcome Run::execute() {
-  std::int64_t evaluated = records_ ? records_->last_evaluation() : -1;
-  setting_.comm.broadcast(std::as_writable_bytes(std::span(&evaluated, 1)), 0);
-  evaluated_step_ = evaluated;
   votes_ = agreed_votes(setting_.comm, deadline_near());
   while (!any(votes_)) {
     if (evaluation_due()) {
       run_evaluation();
-    } else if (step_ >= config_.train.steps) {
+    } else if (step_ >= config_.train.steps || best_.exhausted()) {
       break;
     } else {
       take_step();
     }
-    const bool due = config_.checkpoint.every > 0 && step_ % config_.checkpoint.every == 0;
-    if ((due || save_by_clock_) && !any(votes_) && !evaluation_due() && saved_step_ != step_) save();
+    const bool due = save_scheduled() || save_by_clock_;
+    if (due && !any(votes_) && !evaluation_due() && !saved()) save();
   }
   // All is done and evaluated, or the ranks agreed to stop: either way this very step is what is kept.
-  if (saved_step_ != step_ && step_ > 0) save();
+  if (!saved() && step_ > 0) save();
   announce_bytes();
-  const bool finished = step_ >= config_.train.steps && !evaluation_due();
+  const bool all_steps = step_ >= config_.train.steps;
+  const bool finished = (all_steps || best_.exhausted()) && !evaluation_due();
   Outcome outcome{ExitCode::requeue, step_, describe(votes_, setting_.comm.size()), ""};
   if (finished) {
     outcome.code = ExitCode::finished;
-    outcome.reason = resumed_at_ == step_ ? fmt::format("all {} steps were done before", step_)
-                                          : fmt::format("all {} steps are done", step_);
+    outcome.reason = !all_steps             ? fmt::format("stopped early: {}", best_.verdict())
+                     : resumed_at_ == step_ ? fmt::format("all {} steps were done before", step_)
+                                            : fmt::format("all {} steps are done", step_);
   }
   if (records_) records_->event(step_, finished ? "finished" : "stopped", outcome.reason);
   return outcome;
@@ -237,10 +284,26 @@ void Run::take_step() {
   votes_ = report.votes;
   save_by_clock_ = report.save_due;
   if (report.abandoned) return;
-  ++step_;
-  samples_ += report.samples;
   step_seconds_ = std::max(report.seconds, 0.9 * step_seconds_);
-  if (records_) records_->step(step_, at.epoch, samples_, report);
+  if (!report.anomaly.empty()) {
+    meet_anomaly(at, report);
+  } else {
+    guard_.accept(report.loss);
+    ++step_;
+    samples_ += report.samples;
+    if (records_) records_->step(step_, at.epoch, samples_, report);
+  }
+  if (records_) alert_if_stalled();
+}
+
+void Run::alert_if_stalled() {
+  const double now = monotonic_seconds();
+  if (!stall_alarm_->due(guard_.mean(), now)) return;
+  const std::string text =
+      fmt::format("the loss has not improved for {}: its best recent mean is still {:.4g}",
+                  human_seconds(stall_alarm_->seconds_without_improvement(now)), stall_alarm_->best());
+  setting_.log.agreed_warning(fmt::format("step {}: {}", step_, text));
+  records_->event(step_, "alert", text);
 }
 
 void Run::run_evaluation() {
@@ -250,6 +313,7 @@ void Run::run_evaluation() {
       [this] { return deadline_near(); }, votes_);
   if (!evaluation_) return;
   evaluated_step_ = step_;
+  best_.offer(step_, *evaluation_);
   if (records_) records_->evaluation(step_, position().epoch, *evaluation_);
 }
 
@@ -267,7 +331,20 @@ checkpoint::State Run::state() const {
   state.values["test_data"] = test_data_ ? identity_of(*test_data_) : std::string();
   state.values["ranks"] = static_cast<std::int64_t>(setting_.comm.size());
   state.values["job"] = setting_.attempt.token();
+  state.values["evaluated_step"] = evaluated_step_;
+  state.values["rollback_step"] = is_rollback_point() ? step_ : rollback_step_;
+  guard_.write(state);
+  best_.write(state);
   return state;
+}
+
+void Run::clear_up_checkpoints(const checkpoint::Fence& fence) const {
+  const std::filesystem::path folder = setting_.folder.checkpoints();
+  std::vector<std::int64_t> needed;
+  if (config_.checkpoint.keep_best) needed.push_back(best_.step());
+  if (config_.guard.anomaly == "rollback") needed.push_back(rollback_step_);
+  checkpoint::retire(folder, config_.checkpoint.keep, step_, fence, needed);
+  if (config_.checkpoint.keep_best) checkpoint::link_best(folder, best_.step(), fence);
 }
 
 void Run::save() {
@@ -282,13 +359,18 @@ void Run::save() {
   options.fence = [&] { setting_.folder.fence(setting_.attempt); };
   const auto report =
       checkpoint::save(checkpoint_comm_, setting_.folder.checkpoints(), state(), snapshot.views(), options);
+  if (is_rollback_point()) {
+    rollback_step_ = step_;
+    initial_.reset();
+  }
   comm::agree(setting_.comm, "remove old checkpoints", [&] {
     if (setting_.comm.rank() == 0) {
-      checkpoint::retire(setting_.folder.checkpoints(), config_.checkpoint.keep, step_, options.fence);
+      clear_up_checkpoints(options.fence);
     }
   });
   save_seconds_ = monotonic_seconds() - begin;
   saved_step_ = step_;
+  saved_evaluation_ = evaluated_step_;
   saved_at_ = monotonic_seconds();
   save_by_clock_ = false;
   setting_.log.info(fmt::format("saved {} ({}, {:.2f} s)", report.path.string(),

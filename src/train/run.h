@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "checkpoint/save.h"
 #include "comm/mpi_communicator.h"
@@ -14,14 +15,18 @@
 #include "data/dataset.h"
 #include "slurm/allocation.h"
 #include "train/attempt.h"
+#include "train/best.h"
 #include "train/config_source.h"
 #include "train/deadline.h"
 #include "train/evaluator.h"
+#include "train/guard.h"
 #include "train/learner.h"
 #include "train/outcome.h"
 #include "train/position.h"
 #include "train/records.h"
+#include "train/resume.h"
 #include "train/run_folder.h"
+#include "train/stall_alarm.h"
 #include "train/stepper.h"
 #include "train/stop.h"
 #include "train/watchdog.h"
@@ -65,16 +70,34 @@ class Run {
   void open_data();
   void check_same_data();
   void check_content();
-  void resume(bool fork);
+  ResumeSetting resume_setting(bool fork) const;
+  // False where the checkpoint, of an earlier version, does not say which evaluations it knows of.
+  bool resume(bool fork);
+  // What a checkpoint knows beside the learner, position and guard.
+  void take_over(const checkpoint::State& state);
   void open_records();
   void announce() const;
   void announce_bytes();
 
+  data::SamplerConfig sampler_config() const;
   StepPosition position() const;
   bool evaluation_due() const;
+  bool save_scheduled() const;
+  bool is_rollback_point() const;
+  bool saved() const { return saved_step_ == step_ && saved_evaluation_ == evaluated_step_; }
   void take_step();
+  void alert_if_stalled();
   void run_evaluation();
   void save();
+  void clear_up_checkpoints(const checkpoint::Fence& fence) const;
+
+  // What happens to a step that the guard refused (run_anomaly.cpp).
+  void meet_anomaly(const StepPosition& at, const StepReport& report);
+  void skip(const StepPosition& at, const StepReport& report, const std::string& what);
+  void roll_back(const std::string& what);
+  std::vector<PassedOver> passed_over(std::int64_t from, std::int64_t to) const;
+  std::string worst_sample(const StepReport& report) const;
+
   checkpoint::State state() const;
   bool deadline_near() const;
   bool clock_says_save() const;
@@ -93,14 +116,22 @@ class Run {
   std::optional<Stepper> stepper_;
   std::optional<Deadline> deadline_;
   std::optional<Records> records_;  // rank 0
+  Guard guard_;
+  Best best_;
+  std::optional<StallAlarm> stall_alarm_;
 
   std::int64_t steps_per_epoch_ = 1;
   Origin origin_;
   std::int64_t step_ = 0;     // optimizer steps done
   std::int64_t samples_ = 0;  // samples used since the start of the run
   std::int64_t resumed_at_ = 0;
-  std::int64_t saved_step_ = -1;      // of the newest checkpoint; -1: none
-  std::int64_t evaluated_step_ = -1;  // of the newest evaluation; -1: none
+  std::int64_t saved_step_ = -1;        // of the newest checkpoint; -1: none
+  std::int64_t saved_evaluation_ = -1;  // the newest evaluation that it knows of
+  std::int64_t evaluated_step_ = -1;    // of the newest evaluation; -1: none
+  // Where a rollback goes: the newest checkpoint that was due by its step, or 0. Not one that was made by the
+  // clock or because the run was stopped: a run that is preempted must go back as far as one that is not.
+  std::int64_t rollback_step_ = 0;
+  std::optional<Learner::Snapshot> initial_;  // where a rollback can still go to step 0
   std::optional<Evaluation> evaluation_;
   StopVotes votes_{};
   bool save_by_clock_ = false;  // agreed

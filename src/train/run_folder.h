@@ -28,6 +28,7 @@ class RunFolder {
   std::filesystem::path metrics() const { return path_ / "metrics.csv"; }
   std::filesystem::path timings() const { return path_ / "timings.csv"; }
   std::filesystem::path evaluations() const { return path_ / "eval.csv"; }
+  std::filesystem::path anomalies() const { return path_ / "anomalies.csv"; }
   std::filesystem::path events() const { return path_ / "events.csv"; }
   std::filesystem::path checked_data() const { return path_ / "checked"; }
   std::filesystem::path late_ranks() const { return path_ / "watch"; }

@@ -6,15 +6,36 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 
 #include "core/text.h"
 
 namespace lockstep::train {
 
+std::string csv_field(std::string_view text) {
+  std::string field(text);
+  for (char& c : field) {
+    if (c == ',' || c == '\n') c = ';';
+  }
+  return field;
+}
+
+std::string csv_field(double number) {
+  return std::isnan(number) ? "nan" : fmt::format("{}", number);
+}
+
 StepLog::StepLog(std::filesystem::path path, std::string_view header, std::int64_t last_step)
-    : path_(std::move(path)) {
-  std::string kept = fmt::format("{}\n", header);
+    : path_(std::move(path)), header_(header) {
+  rewrite(last_step, {});
+}
+
+void StepLog::replace_after(std::int64_t last_step, const std::vector<std::string>& rows) {
+  rewrite(last_step, rows);
+}
+
+void StepLog::rewrite(std::int64_t last_step, const std::vector<std::string>& rows) {
+  std::string kept = fmt::format("{}\n", header_);
   const std::string old = read_text(path_).value_or("");
   std::size_t at = 0;
   bool first = true;
@@ -24,11 +45,11 @@ StepLog::StepLog(std::filesystem::path path, std::string_view header, std::int64
     const std::string_view line = std::string_view(old).substr(at, end - at);
     at = end + 1;
     if (std::exchange(first, false)) {
-      if (line != header) {
+      if (line != header_) {
         throw Error(ExitCode::bad_data,
                     fmt::format("{} begins with \"{}\", not with \"{}\": it is not ours; move it "
                                 "away or use another run.dir",
-                                path_.string(), line, header));
+                                path_.string(), line, header_));
       }
       continue;
     }
@@ -37,6 +58,7 @@ StepLog::StepLog(std::filesystem::path path, std::string_view header, std::int64
     kept.append(line).push_back('\n');
     last_row_ = std::max(last_row_, *step);
   }
+  for (const std::string& row : rows) kept.append(row).push_back('\n');
   // Always a new file: a predecessor that is cut off but not dead appends to the old one.
   write_atomically(path_, kept);
   file_ = open_file(path_, O_WRONLY | O_APPEND, 0, ExitCode::cannot_create);

@@ -6,10 +6,16 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/files.h"
 
 namespace lockstep::train {
+
+// A text as one field: separators become semicolons. A number as the shortest text that reads back exactly,
+// and "nan" whatever its sign, which depends on how it arose.
+std::string csv_field(std::string_view text);
+std::string csv_field(double number);
 
 class StepLog {
  public:
@@ -21,6 +27,9 @@ class StepLog {
   // unless the machine fails.
   void append(std::string_view row);
 
+  // Puts `rows` in the place of those of steps above `last_step`, in one atomic change.
+  void replace_after(std::int64_t last_step, const std::vector<std::string>& rows);
+
   // To storage: called before the checkpoint that counts on these rows is announced.
   void sync();
 
@@ -28,7 +37,11 @@ class StepLog {
   std::int64_t last_row_at_start() const { return last_row_; }
 
  private:
+  // Writes the file anew and opens it.
+  void rewrite(std::int64_t last_step, const std::vector<std::string>& rows);
+
   std::filesystem::path path_;
+  std::string header_;
   FileDescriptor file_;
   std::int64_t last_row_ = 0;
 };

@@ -1,9 +1,8 @@
 #include "train/stepper.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "core/clock.h"
 #include "optim/gradient_norm.h"
@@ -28,13 +27,14 @@ optim::ScheduleOptions schedule_of(const Config::Optim& optim) {
 }  // namespace
 
 Stepper::Stepper(const Config& config, Learner& learner, data::Loader& loader, comm::Communicator& comm,
-                 comm::Reducer& reducer, Watchdog& watchdog, Clock clock)
+                 comm::Reducer& reducer, Watchdog& watchdog, const Guard& guard, Clock clock)
     : config_(config),
       learner_(learner),
       loader_(loader),
       comm_(comm),
       reducer_(reducer),
       watchdog_(watchdog),
+      guard_(guard),
       clock_(std::move(clock)),
       lanes_(comm::lanes_of(comm.rank(), comm.size(), static_cast<int>(config.virtual_workers()))),
       packet_(static_cast<int>(config.virtual_workers()), quantities, flags),
@@ -52,9 +52,11 @@ bool Stepper::compute(std::int64_t steps_done, StepReport& report) {
     }
     const double ready = monotonic_seconds();
     report.data_seconds += ready - asked;
+    double loss = 0;
     if (batch->size > 0) {
       const BatchResult result = learner_.train(*batch, steps_done, accumulate);
       statistics_.record(lane);
+      loss = result.loss / static_cast<double>(batch->size);
       packet_.set(loss_sum, lane, result.loss);
       packet_.set(correct_count, lane, static_cast<double>(result.correct));
       packet_.set(sample_count, lane, static_cast<double>(batch->size));
@@ -65,7 +67,7 @@ bool Stepper::compute(std::int64_t steps_done, StepReport& report) {
         accumulate = true;
       }
     }
-    loader_.recycle(std::move(*batch));
+    taken_.push_back({std::move(*batch), loss});
     report.compute_seconds += monotonic_seconds() - ready;
   }
   // A rank without samples in a short last step brings zeros to the sum.
@@ -85,7 +87,7 @@ StepReport Stepper::run(std::int64_t steps_done) {
     if (mine[i] != 0) packet_.raise(i);
   }
   if (clock_.save_due()) packet_.raise(save_flag);
-  double at = monotonic_seconds();
+  const double at = monotonic_seconds();
   {
     const Watchdog::Waiting waiting(watchdog_);
     packet_.reduce(comm_);
@@ -94,50 +96,63 @@ StepReport Stepper::run(std::int64_t steps_done) {
   for (std::size_t i = 0; i < stop_causes; ++i) report.votes[i] = packet_.raised(i);
   report.save_due = packet_.raised(save_flag) > 0;
   report.abandoned = packet_.raised(abandon_flag) > 0;
-  if (report.abandoned) return report;
+  if (report.abandoned) {
+    recycle();
+    return report;
+  }
 
   report.samples = std::llround(packet_.sum(sample_count));
   report.loss = packet_.sum(loss_sum) / static_cast<double>(report.samples);
   if (learner_.counts_correct()) {
     report.accuracy = packet_.sum(correct_count) / static_cast<double>(report.samples);
   }
-  if (!std::isfinite(report.loss)) {
-    throw AgreedError(
-        ExitCode::bad_config,
-        fmt::format("the loss of step {} is {}: lower optim.lr or set optim.clip_norm; the last checkpoint "
-                    "is untouched",
-                    steps_done + 1, report.loss));
+  report.learning_rate = learning_rate(steps_done);
+  report.gradient_norm = std::numeric_limits<double>::quiet_NaN();
+  report.anomaly = guard_.fault_of_loss(report.loss);
+  const bool by_gradient = report.anomaly.empty();
+  if (by_gradient) {
+    sum_gradients(report);
+    update(report);
   }
-  at = monotonic_seconds();
-  {
+  if (!report.anomaly.empty()) {
+    const Suspects mine = find_suspects(learner_, taken_, guard_, by_gradient, steps_done);
     const Watchdog::Waiting waiting(watchdog_);
-    const auto gradients = learner_.gradients();
-    reducer_.finish(gradients);
-    statistics_.gather();
+    report.suspects = gather_suspects(comm_, mine);
   }
-  report.communication_seconds += monotonic_seconds() - at;
-
-  at = monotonic_seconds();
-  update(steps_done, report);
-  report.compute_seconds += monotonic_seconds() - at;
+  recycle();
   report.seconds = monotonic_seconds() - begin;
   return report;
 }
 
-void Stepper::update(std::int64_t steps_done, StepReport& report) {
+void Stepper::sum_gradients(StepReport& report) {
+  const double begin = monotonic_seconds();
+  const Watchdog::Waiting waiting(watchdog_);
+  const auto gradients = learner_.gradients();
+  reducer_.finish(gradients);
+  statistics_.gather();
+  report.communication_seconds += monotonic_seconds() - begin;
+}
+
+void Stepper::recycle() {
+  for (TakenBatch& taken : taken_) loader_.recycle(std::move(taken.batch));
+  taken_.clear();
+}
+
+double Stepper::learning_rate(std::int64_t steps_done) const {
+  return optim::learning_rate(schedule_, steps_done, config_.train.steps);
+}
+
+void Stepper::update(StepReport& report) {
+  const double begin = monotonic_seconds();
   // The gradients are those of the sum of the losses: the mean comes in here, once, with the clipping.
   const double mean = 1.0 / static_cast<double>(report.samples);
   report.gradient_norm = learner_.gradient_norm(mean);
-  if (!std::isfinite(report.gradient_norm)) {
-    throw AgreedError(ExitCode::bad_config,
-                      fmt::format("the gradient of step {} is not finite: lower optim.lr or set "
-                                  "optim.clip_norm; the last checkpoint is untouched",
-                                  steps_done + 1));
-  }
+  report.anomaly = Guard::fault_of_gradient(report.gradient_norm);
+  if (!report.anomaly.empty()) return;
   const double clip = optim::clip_coefficient(report.gradient_norm, config_.optim.clip_norm);
-  report.learning_rate = optim::learning_rate(schedule_, steps_done, config_.train.steps);
   learner_.update(report.learning_rate, mean * clip);
   statistics_.apply(packet_.values(sample_count));
+  report.compute_seconds += monotonic_seconds() - begin;
 }
 
 }  // namespace lockstep::train

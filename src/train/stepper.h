@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "comm/communicator.h"
 #include "comm/reducer.h"
@@ -13,8 +15,10 @@
 #include "optim/schedule.h"
 #include "train/config.h"
 #include "train/lane_statistics.h"
+#include "train/guard.h"
 #include "train/learner.h"
 #include "train/stop.h"
+#include "train/suspects.h"
 #include "train/watchdog.h"
 
 namespace lockstep::train {
@@ -29,7 +33,10 @@ struct StepReport {
   // On the batch, before the update; none where the targets are numbers.
   std::optional<double> accuracy;
   double learning_rate = 0;
-  double gradient_norm = 0;  // of the mean gradient, before clipping
+  double gradient_norm = 0;  // of the mean gradient, before clipping; NaN where it was not computed
+  // Why the guard refused the step, decided from reduced values (C8): nothing was changed. Else empty.
+  std::string anomaly;
+  Suspects suspects;  // then: the samples that it may be due to
   // Of this rank, in seconds.
   double data_seconds = 0;
   double compute_seconds = 0;
@@ -48,16 +55,20 @@ class Stepper {
   // All references must outlive the stepper. `comm` is for the step's small collectives; the reducer has its
   // own communicator.
   Stepper(const Config& config, Learner& learner, data::Loader& loader, comm::Communicator& comm,
-          comm::Reducer& reducer, Watchdog& watchdog, Clock clock);
+          comm::Reducer& reducer, Watchdog& watchdog, const Guard& guard, Clock clock);
 
-  // The step after `steps_done` steps. Collective. Throws Error(bad_config) on every rank where the loss or
-  // the gradient is not finite: decided from the reduced values (C8), and before anything was changed.
+  // The step after `steps_done` steps. Collective.
   StepReport run(std::int64_t steps_done);
+
+  // Of that step.
+  double learning_rate(std::int64_t steps_done) const;
 
  private:
   // Runs this rank's lanes; false where a stop request came while waiting for data.
   bool compute(std::int64_t steps_done, StepReport& report);
-  void update(std::int64_t steps_done, StepReport& report);
+  void sum_gradients(StepReport& report);
+  void update(StepReport& report);
+  void recycle();
 
   const Config& config_;
   Learner& learner_;
@@ -65,8 +76,11 @@ class Stepper {
   comm::Communicator& comm_;
   comm::Reducer& reducer_;
   Watchdog& watchdog_;
+  const Guard& guard_;
   Clock clock_;
   comm::LaneRange lanes_;
+  // Of the present step. Kept until it is decided: a small part of what the loader holds for these lanes.
+  std::vector<TakenBatch> taken_;
   comm::StepPacket packet_;
   LaneStatistics statistics_;
   optim::ScheduleOptions schedule_;

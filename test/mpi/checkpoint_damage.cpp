@@ -122,6 +122,38 @@ TEST_CASE("retention keeps the newest intact ones", "[checkpoint]") {
   CHECK(list(folder.path()).size() == 3);  // 50, 40 and the damaged 30
 }
 
+TEST_CASE("protected checkpoints are kept and not counted; a link points to the best one", "[checkpoint]") {
+  MpiCommunicator comm(MPI_COMM_WORLD);
+  const SharedFolder folder(comm);
+  for (const std::int64_t step : {10, 20, 30, 40}) save_small(comm, folder.path(), step);
+  if (comm.rank() != 0) return;
+  int asked = 0;
+  const Fence fence = [&] { ++asked; };
+  const std::vector<std::int64_t> needed = {-1, 20, 7};
+  retire(folder.path(), 2, 40, fence, needed);
+  const auto left = list(folder.path());
+  REQUIRE(left.size() == 3);
+  CHECK(left[1].step == 30);
+  CHECK(left[2].step == 20);
+
+  const auto link = folder.path() / "best.h5";
+  link_best(folder.path(), 10, fence);  // not there any more
+  CHECK_FALSE(std::filesystem::is_symlink(link));
+  std::filesystem::create_symlink("nowhere", folder.path() / ".best.h5.tmp");  // of a save that was cut off
+  link_best(folder.path(), 20, fence);
+  CHECK(std::filesystem::read_symlink(link) == file_name(20));
+  CHECK(describe(link).state.step == 20);
+  link_best(folder.path(), 40, fence);
+  CHECK(std::filesystem::read_symlink(link) == file_name(40));
+  asked = 0;
+  link_best(folder.path(), 40, fence);
+  CHECK(asked == 0);
+  CHECK(list(folder.path()).size() == 3);  // the link is no checkpoint of its own
+  CHECK_THROWS_AS(link_best(folder.path(), 30, [] { throw Error(ExitCode::cannot_create, "fenced"); }),
+                  Error);
+  CHECK(std::filesystem::read_symlink(link) == file_name(40));
+}
+
 TEST_CASE("temporaries of ended attempts are removed, others kept", "[checkpoint]") {
   MpiCommunicator comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);

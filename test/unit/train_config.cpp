@@ -94,6 +94,18 @@ TEST_CASE("faults name file, line and the way out", "[config]") {
   CHECK_THAT(problem_of(small, {"stray"}, ExitCode::usage), Catch::Contains("unexpected word stray"));
 }
 
+TEST_CASE("keys that cannot work together are refused", "[config]") {
+  CHECK_THAT(problem_of(small + "[guard]\nspike_factor = 0.5\n"),
+             Catch::Contains(":4") && Catch::Contains("or more than 1"));
+  CHECK(problem_of(small + "[guard]\nspike_factor = 1.5\n") == "no error");
+  CHECK_THAT(problem_of(small, {"--eval.metric=accuracy", "--train.loss=mse"}),
+             Catch::Contains("needs class labels"));
+  CHECK_THAT(problem_of(small, {"--eval.patience=3"}),
+             Catch::Contains("eval.patience") && Catch::Contains("data.test"));
+  CHECK_THAT(problem_of(small, {"--checkpoint.keep_best=on"}), Catch::Contains("data.test"));
+  CHECK(problem_of(small, {"--checkpoint.keep_best=on", "--eval.patience=3", "--data.test=x"}) == "no error");
+}
+
 TEST_CASE("a file that is not there is said to be missing", "[config]") {
   try {
     (void)resolve_config("/no/such/run.conf", {});

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include "core/files.h"
 #include "temp_folder.h"
@@ -177,6 +178,27 @@ TEST_CASE("rows after the checkpoint and a torn row are dropped on resume", "[st
   CHECK(read_text(path) == "step,loss\n1,0.5\n2,0.25\n3,0.75\n");
   StepLog none(path, "step,loss", 0);
   CHECK(read_text(path) == "step,loss\n");
+}
+
+TEST_CASE("rows are replaced in one change, and later ones follow", "[step-log]") {
+  const TempFolder folder;
+  const auto path = folder / "metrics.csv";
+  StepLog log(path, "step,loss", 0);
+  for (const char* row : {"1,0.5", "2,0.25", "3,9"}) log.append(row);
+  log.replace_after(1, {"2,", "3,"});
+  log.append("4,0.125");
+  CHECK(read_text(path) == "step,loss\n1,0.5\n2,\n3,\n4,0.125\n");
+  log.replace_after(-1, {});
+  CHECK(read_text(path) == "step,loss\n");
+}
+
+TEST_CASE("fields of a row hold no separator, and a NaN no sign", "[step-log]") {
+  CHECK(csv_field("a,b\nc") == "a;b;c");
+  CHECK(csv_field(0.1) == "0.1");
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(csv_field(nan) == "nan");
+  CHECK(csv_field(-nan) == "nan");
+  CHECK(csv_field(-std::numeric_limits<double>::infinity()) == "-inf");
 }
 
 TEST_CASE("a file with another header is not touched", "[step-log]") {

@@ -1,0 +1,50 @@
+// Which samples made a step bad: found on the rank that has them, told to all.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "data/batch.h"
+#include "train/guard.h"
+#include "train/learner.h"
+
+namespace lockstep::train {
+
+// At most so many are listed for a step.
+inline constexpr std::size_t most_suspects = 16;
+
+// Of one size, so that lists of them go through an all-gather as they are.
+struct Suspect {
+  std::int64_t lane = 0;
+  std::int64_t place = 0;   // in the micro-batch
+  std::int64_t sample = 0;  // global id
+  double loss = 0;          // of this sample
+};
+
+// A micro-batch of this rank in the present step.
+struct TakenBatch {
+  data::Batch batch;
+  double loss = 0;  // mean over its samples
+};
+
+struct Suspects {
+  std::vector<Suspect> worst;   // worst first: losses that are not finite, then the highest
+  std::int64_t not_finite = 0;  // of all samples, not only of those that are listed
+};
+
+// This rank's samples, in the micro-batches that stand out: by their loss or, where `by_gradient`, by a
+// gradient that is not finite, which is computed again for each. Overwrites the gradients. `steps_done` as
+// for Learner::train.
+Suspects find_suspects(Learner& learner, std::span<const TakenBatch> batches, const Guard& guard,
+                       bool by_gradient, std::int64_t steps_done);
+
+// One list for several: the samples whose loss is not finite or, where there are none, those that come near
+// the worst one. The same whatever the lists' order and whichever samples each has.
+Suspects merged(std::span<const Suspects> lists);
+
+// Of all ranks, the same on every rank. Collective.
+Suspects gather_suspects(comm::Communicator& comm, const Suspects& mine);
+
+}  // namespace lockstep::train
