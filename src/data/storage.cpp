@@ -112,7 +112,7 @@ fs::path external_path(const fs::path& file, const std::string& name) {
 
 void check_external(hid_t creation, int files, const fs::path& file, const Column& column,
                     const std::string& where) {
-  hsize_t needed = static_cast<hsize_t>(column.rows * column.row_bytes());
+  hsize_t needed = static_cast<hsize_t>(column.rows) * static_cast<hsize_t>(column.row_bytes());
   for (int i = 0; i < files; ++i) {
     std::array<char, 4096> name{};
     off_t offset = 0;
