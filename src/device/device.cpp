@@ -22,6 +22,10 @@ std::int64_t window_output(std::int64_t input, std::int64_t kernel, const Conv2d
   return room < 0 ? 0 : room / options.stride + 1;
 }
 
+std::int64_t window_output(std::int64_t input, const PoolWindow& window) {
+  return window_output(input, window.size, {window.stride, window.padding});
+}
+
 Tensor Device::empty(const Shape& shape, DType dtype) {
   const auto bytes = static_cast<std::size_t>(shape.count()) * size_of(dtype);
   return {pool_->take(bytes), 0, shape, dtype};

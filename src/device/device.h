@@ -34,8 +34,17 @@ struct Conv2dOptions {
   std::int64_t padding = 0;  // zeros on each of the four sides
 };
 
-// Height or width after a convolution or pooling window of `kernel` pixels; less than 1 if nothing fits.
+// A pooling window of size x size pixels. The padding belongs to no window's result.
+struct PoolWindow {
+  std::int64_t size = 1;
+  std::int64_t stride = 1;   // pixels, both directions
+  std::int64_t padding = 0;  // pixels on each of the four sides, at most size / 2
+};
+
+// Height or width after a convolution with a kernel of `kernel` pixels, or after pooling; less than 1 if
+// nothing fits.
 std::int64_t window_output(std::int64_t input, std::int64_t kernel, const Conv2dOptions& options);
+std::int64_t window_output(std::int64_t input, const PoolWindow& window);
 
 // Where the random numbers of one dropout layer come from: element j of a sample depends on these, the
 // sample's id and j alone (contract C1).
@@ -44,6 +53,13 @@ struct DropoutKey {
   std::int64_t step = 0;    // optimizer step, below 2^36
   std::int64_t layer = 0;   // number of the dropout layer in forward order, below 4096
   double probability = 0.;  // of dropping, in [0, 1); rounded to a multiple of 2^-16
+};
+
+// What a batch normalisation divides by.
+struct ChannelMoments {
+  Tensor mean;      // [c]
+  Tensor variance;  // [c], biased
+  float epsilon = 1e-5f;
 };
 
 struct LossSum {
@@ -118,7 +134,7 @@ class Device {
                                        const Tensor& dweight, const Tensor& dbias) = 0;
 
   // ---- Convolution: x [n, h, w, in], weight [out, in, kh, kw], bias [out], y [n, oh, ow, out]
-  // ----------------
+  // An empty bias or dbias: a convolution without one.
   virtual void conv2d_forward(const Tensor& x, const Tensor& weight, const Tensor& bias,
                               const Conv2dOptions& options, Activation activation, const Tensor& y) = 0;
   virtual void conv2d_backward_data(const Tensor& dy, const Tensor& weight, const Conv2dOptions& options,
@@ -126,15 +142,37 @@ class Device {
   virtual void conv2d_backward_weights(const Tensor& x, const Tensor& dy, const Conv2dOptions& options,
                                        bool accumulate, const Tensor& dweight, const Tensor& dbias) = 0;
 
-  // ---- Max-pooling over windows of size x size that do not overlap
-  // ------------------------------------------- x [n, h, w, c], y and index (u8) [n, h/size, w/size, c];
-  // size 1..15; rows and columns beyond the last whole window are left out. With relu, y = max(0, largest):
-  // the ReLU of a layer costs nothing here and its backward pass runs on the pooled image. `index` is the
-  // winner's place in its window, or 255 for none.
-  virtual void max_pool_forward(const Tensor& x, std::int64_t size, Activation activation, const Tensor& y,
-                                const Tensor& index) = 0;
-  virtual void max_pool_backward(const Tensor& dy, const Tensor& index, std::int64_t size,
+  // ---- Max-pooling: x [n, h, w, c], y and index (u8) [n, oh, ow, c]
+  // size 1..15; rows and columns that no window covers are left out. With relu, y = max(0, largest): the ReLU
+  // of a layer costs nothing here and its backward pass runs on the pooled image. `index` is the winner's
+  // place in its window, or 255 for none.
+  virtual void max_pool_forward(const Tensor& x, const PoolWindow& window, Activation activation,
+                                const Tensor& y, const Tensor& index) = 0;
+  virtual void max_pool_backward(const Tensor& dy, const Tensor& index, const PoolWindow& window,
                                  const Tensor& dx) = 0;
+
+  // ---- Mean over an image: x [n, h, w, c], y [n, c]
+  virtual void average_pool_forward(const Tensor& x, const Tensor& y) = 0;
+  virtual void average_pool_backward(const Tensor& dy, const Tensor& dx) = 0;
+
+  // ---- Batch normalisation: x, y, residual [..., c]; mean, variance, scale, shift [c]
+  // Mean and biased variance of each channel, summed in f64 in a fixed order: the same bits for any number of
+  // threads.
+  virtual void channel_moments(const Tensor& x, const Tensor& mean, const Tensor& variance) = 0;
+  // y = activation((x - mean) / sqrt(variance + epsilon) scale + shift + residual); an empty residual: none.
+  virtual void batch_norm_forward(const Tensor& x, const ChannelMoments& moments, const Tensor& scale,
+                                  const Tensor& shift, const Tensor& residual, Activation activation,
+                                  const Tensor& y) = 0;
+  // Where the moments are those of x itself. With relu (y is the forward result, else unused) dy becomes the
+  // gradient before it, which is also the residual's. dx may be dy.
+  virtual void batch_norm_backward(const Tensor& x, const ChannelMoments& moments, const Tensor& scale,
+                                   Activation activation, const Tensor& y, const Tensor& dy, bool accumulate,
+                                   const Tensor& dx, const Tensor& dscale, const Tensor& dshift) = 0;
+
+  // ---- Every stride-th pixel: x [n, h, w, c], y [n, ceil(h/stride), ceil(w/stride), c'], c' >= c
+  // The new channels are zeros, half of them (rounded down) in front of x's.
+  virtual void subsample_forward(const Tensor& x, std::int64_t stride, const Tensor& y) = 0;
+  virtual void subsample_backward(const Tensor& dy, std::int64_t stride, const Tensor& dx) = 0;
 
   // ---- Order of images: [n, h, w, c] <-> [n, c, h, w]
   // -------------------------------------------------------

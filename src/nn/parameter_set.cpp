@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/error.h"
@@ -18,12 +19,15 @@ device::Tensor Parameter::slice_of(std::span<const device::Tensor> group_buffers
   return group_buffers[group].slice(offset, shape);
 }
 
+void ParameterSet::claim(const std::string& name) {
+  if (groups_.empty() && names_.insert(name).second) return;
+  throw Error(ExitCode::internal,
+              fmt::format("{} is registered {}", name, groups_.empty() ? "twice" : "after allocation"));
+}
+
 std::size_t ParameterSet::add(const std::string& name, const device::Shape& shape,
                               const Initializer& initializer, bool weight_decay) {
-  if (!groups_.empty() || !by_name_.emplace(name, parameters_.size()).second) {
-    throw Error(ExitCode::internal, fmt::format("parameter {} is registered {}", name,
-                                                groups_.empty() ? "twice" : "after allocation"));
-  }
+  claim(name);
   Parameter& parameter = parameters_.emplace_back();
   parameter.index = parameters_.size() - 1;
   parameter.name = name;
@@ -31,6 +35,29 @@ std::size_t ParameterSet::add(const std::string& name, const device::Shape& shap
   parameter.weight_decay = weight_decay;
   initializers_.push_back(initializer);
   return parameter.index;
+}
+
+std::size_t ParameterSet::add_buffer(const std::string& name, const device::Shape& shape, float value) {
+  claim(name);
+  Buffer& buffer = buffers_.emplace_back();
+  buffer.name = name;
+  buffer.shape = shape;
+  buffer_starts_.push_back(value);
+  return buffers_.size() - 1;
+}
+
+void ParameterSet::allocate_buffers() {
+  if (buffers_.empty()) return;
+  std::int64_t elements = 0;
+  for (Buffer& buffer : buffers_) {
+    buffer.offset = elements;
+    elements += buffer.shape.count();
+  }
+  buffer_values_ = device_.empty({elements});
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    buffers_[i].value = buffers_[i].slice_of(buffer_values_);
+    device_.fill(buffer_starts_[i], buffers_[i].value);
+  }
 }
 
 void ParameterSet::allocate(std::uint64_t seed) {
@@ -61,6 +88,7 @@ void ParameterSet::allocate(std::uint64_t seed) {
     initialize(initializers_[parameter.index], seed, parameter.name, host);
     device_.upload(host, parameter.value);
   }
+  allocate_buffers();
 }
 
 std::int64_t ParameterSet::element_count() const {
@@ -70,8 +98,9 @@ std::int64_t ParameterSet::element_count() const {
 }
 
 const Parameter* ParameterSet::find(std::string_view name) const {
-  const auto found = by_name_.find(name);
-  return found == by_name_.end() ? nullptr : &parameters_[found->second];
+  const auto found = std::find_if(parameters_.begin(), parameters_.end(),
+                                  [name](const Parameter& parameter) { return parameter.name == name; });
+  return found == parameters_.end() ? nullptr : &*found;
 }
 
 void ParameterSet::exchange_values(std::span<device::Tensor> group_buffers) {

@@ -4,12 +4,15 @@
 // bytes in reverse order of registration: backward then finishes a buffer from its front to its back, a
 // reducer's bucket is a contiguous slice and the optimizer one pass. Padding is zero in both and stays so.
 // The order is an inner matter: files go by name (contract C6).
+//
+// Beside them, buffers: state of the model that no gradient reaches, such as running statistics. Statistics
+// of a training pass are laid out like them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +44,16 @@ struct ParameterGroup {
   std::vector<std::size_t> members;  // parameter indices in the order in which they lie
 };
 
+struct Buffer {
+  std::string name;  // "bn1.running_mean"
+  device::Shape shape;
+  std::int64_t offset = 0;  // elements from the start of the flat tensor
+  device::Tensor value;     // a slice of it
+
+  // This buffer's part of a tensor that is laid out like ParameterSet::buffer_values().
+  device::Tensor slice_of(const device::Tensor& flat) const { return flat.slice(offset, shape); }
+};
+
 class ParameterSet {
  public:
   explicit ParameterSet(device::Device& device) : device_(device) {}
@@ -50,17 +63,22 @@ class ParameterSet {
   // Before allocate(). Returns the parameter's index. A name used twice is Error(internal).
   std::size_t add(const std::string& name, const device::Shape& shape, const Initializer& initializer,
                   bool weight_decay);
-  // Lays the parameters out, initialises the values and zeroes the gradients. Once.
+  // The same for a buffer that starts as `value` everywhere; its index is among buffers().
+  std::size_t add_buffer(const std::string& name, const device::Shape& shape, float value);
+  // Lays parameters and buffers out, initialises the values and zeroes the gradients. Once.
   void allocate(std::uint64_t seed);
 
   std::size_t size() const { return parameters_.size(); }
-  std::int64_t element_count() const;  // without padding
+  std::int64_t element_count() const;  // without padding and buffers
   const Parameter& operator[](std::size_t index) const { return parameters_[index]; }
   std::span<const Parameter> all() const { return parameters_; }  // in order of registration
   // nullptr if there is none.
   const Parameter* find(std::string_view name) const;
   // Groups without members are left out.
   std::span<const ParameterGroup> groups() const { return groups_; }
+  std::span<const Buffer> buffers() const { return buffers_; }  // in order of registration
+  // All of them, without padding; empty where there are none.
+  const device::Tensor& buffer_values() const { return buffer_values_; }
   device::Device& device() const { return device_; }
 
   // Swaps the groups' values with buffers laid out like them, without copying: used with the same buffers
@@ -72,11 +90,18 @@ class ParameterSet {
   void import_values(std::size_t index, std::span<const float> host);
 
  private:
+  // Error(internal) if it is taken, or too late.
+  void claim(const std::string& name);
+  void allocate_buffers();
+
   device::Device& device_;
   std::vector<Parameter> parameters_;
   std::vector<Initializer> initializers_;
-  std::map<std::string, std::size_t, std::less<>> by_name_;
+  std::vector<Buffer> buffers_;
+  std::vector<float> buffer_starts_;
+  std::set<std::string, std::less<>> names_;
   std::vector<ParameterGroup> groups_;
+  device::Tensor buffer_values_;
 };
 
 }  // namespace lockstep::nn

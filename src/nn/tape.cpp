@@ -1,5 +1,7 @@
 #include "nn/tape.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "core/error.h"
@@ -11,7 +13,12 @@ Tape::Tape(ParameterSet& parameters, const ForwardContext& context)
       context_(context),
       uses_left_(parameters.size(), 0),
       written_(parameters.size(), 0),
-      final_(parameters.size(), 0) {}
+      final_(parameters.size(), 0),
+      recorded_(parameters.buffers().size(), 0) {
+  if (context.training && parameters.buffer_values()) {
+    statistics_ = device().zeros(parameters.buffer_values().shape());
+  }
+}
 
 Variable Tape::input(device::Tensor value, bool needs_gradient) {
   if (!needs_gradient) return {std::move(value), Variable::no_gradient};
@@ -37,6 +44,14 @@ void Tape::add_gradient(const Variable& variable, device::Tensor gradient) {
   } else {
     sum = std::move(gradient);
   }
+}
+
+device::Tensor Tape::record_statistic(std::size_t buffer) {
+  const Buffer& known = parameters_.buffers()[buffer];
+  if (!statistics_ || std::exchange(recorded_[buffer], 1)) {
+    throw Error(ExitCode::internal, fmt::format("a pass has more than one statistic for {}", known.name));
+  }
+  return known.slice_of(statistics_);
 }
 
 void Tape::finish_use(std::size_t parameter) {

@@ -49,6 +49,10 @@ class Tape {
   // Of a variable that needs one, after backward(): only for inputs, others are freed. Empty if none arrived.
   const device::Tensor& gradient(const Variable& variable) const { return gradients_[variable.slot]; }
 
+  // What the pass has recorded for the model's buffers (contract C1: they belong to the micro-batch), laid
+  // out like ParameterSet::buffer_values(); empty in evaluation and for a model without buffers.
+  const device::Tensor& statistics() const { return statistics_; }
+
   // ---- For the operations
   // ----------------------------------------------------------------------------------- Gets the gradient
   // with respect to the operation's result, which it may overwrite; hands on those of its inputs by
@@ -71,6 +75,8 @@ class Tape {
   void add_gradient(const Variable& variable, device::Tensor gradient);
   // Whether this use of the parameter adds to its gradient (else it overwrites).
   bool accumulates(std::size_t parameter) const { return written_[parameter] || options_.accumulate; }
+  // Where a training pass writes what it saw for a buffer; once per pass, else Error(internal).
+  device::Tensor record_statistic(std::size_t buffer);
   // This use has been added; after the last one the gradient is final.
   void finish_use(std::size_t parameter);
 
@@ -90,6 +96,8 @@ class Tape {
   std::vector<int> uses_left_;             // by parameter
   std::vector<char> written_;              // by parameter: this backward pass has been here
   std::vector<char> final_;                // by parameter: announced
+  device::Tensor statistics_;
+  std::vector<char> recorded_;  // by buffer
   std::int64_t dropout_layers_ = 0;
   bool replayed_ = false;
 };

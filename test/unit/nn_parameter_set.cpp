@@ -82,6 +82,46 @@ TEST_CASE("initial values depend on seed and name alone and have PyTorch's bound
   CHECK(squares / count == Approx(bound * bound / 3.).epsilon(0.05));
 }
 
+TEST_CASE("normal initial values have their deviation, and tails", "[nn]") {
+  CpuDevice device;
+  ParameterSet parameters(device);
+  parameters.add("conv1.weight", {32, 33, 3, 3}, Initializer::normal_fan_out(32 * 9), true);
+  parameters.add("bn1.weight", {7}, Initializer::constant(1.f), false);
+  parameters.allocate(1);
+  CHECK(to_host(device, parameters[1].value) == std::vector<float>(7, 1.f));
+  const std::vector<float> values = to_host(device, parameters[0].value);
+  const double deviation = std::sqrt(2. / 288.);
+  const auto count = static_cast<double>(values.size());
+  double sum = 0., squares = 0., fourth = 0.;
+  for (const float value : values) {
+    const double z = static_cast<double>(value) / deviation;
+    sum += z;
+    squares += z * z;
+    fourth += z * z * z * z;
+  }
+  // Within five standard errors.
+  CHECK(std::abs(sum / count) < 5. / std::sqrt(count));
+  CHECK(squares / count == Approx(1.).margin(5. * std::sqrt(2. / count)));
+  CHECK(fourth / count == Approx(3.).margin(5. * std::sqrt(96. / count)));
+}
+
+TEST_CASE("buffers lie beside the parameters, by name", "[nn]") {
+  CpuDevice device;
+  ParameterSet parameters(device);
+  parameters.add("a.weight", {3}, Initializer::fan_in(5), true);
+  CHECK(parameters.add_buffer("a.running_mean", {3}, 0.f) == 0);
+  CHECK(parameters.add_buffer("a.running_var", {3}, 1.f) == 1);
+  CHECK_THROWS_AS(parameters.add_buffer("a.weight", {3}, 1.f), lockstep::Error);
+  CHECK_THROWS_AS(parameters.add("a.running_var", {3}, {}, true), lockstep::Error);
+  parameters.allocate(1);
+  CHECK_THROWS_AS(parameters.add_buffer("late", {3}, 1.f), lockstep::Error);
+  CHECK(parameters.element_count() == 3);
+  CHECK(parameters.find("a.running_var") == nullptr);
+  CHECK(to_host(device, parameters.buffer_values()) == std::vector<float>{0, 0, 0, 1, 1, 1});
+  device.fill(2.f, parameters.buffers()[0].value);
+  CHECK(to_host(device, parameters.buffer_values()) == std::vector<float>{2, 2, 2, 1, 1, 1});
+}
+
 TEST_CASE("values and state are exported and imported by parameter", "[nn]") {
   CpuDevice device;
   ParameterSet parameters(device);

@@ -13,8 +13,8 @@ cpu::ConvolutionShape shape_of(const Tensor& x, const Shape& weight, const Tenso
   require_shape(
       y, {s[0], window_output(s[1], weight[2], options), window_output(s[2], weight[3], options), weight[0]},
       "conv2d: image out");
-  return {s[0],      s[1],      s[2],           weight[1],       weight[0],
-          weight[2], weight[3], options.stride, options.padding, false};
+  return {s[0],  s[1], s[2], weight[1], weight[0], weight[2], weight[3], options.stride, options.padding,
+          false, false};
 }
 
 void reorder_weights(cpu::Convolution& convolution, bool gradient, dnnl::stream& stream) {
@@ -31,13 +31,14 @@ void reorder_weights(cpu::Convolution& convolution, bool gradient, dnnl::stream&
 void CpuDevice::conv2d_forward(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                const Conv2dOptions& options, Activation activation, const Tensor& y) {
   cpu::ConvolutionShape shape = shape_of(x, weight.shape(), y, options);
-  require_shape(bias, {shape.out}, "conv2d: bias");
+  shape.bias = static_cast<bool>(bias);
+  if (shape.bias) require_shape(bias, {shape.out}, "conv2d: bias");
   shape.relu = activation == Activation::relu;
   cpu::Convolution& convolution = convolutions_->forward(shape);
   convolution.image_in.set_data_handle(x.f32());
   convolution.image_out.set_data_handle(y.f32());
   convolution.plain_weights.set_data_handle(weight.f32());
-  convolution.bias.set_data_handle(bias.f32());
+  if (shape.bias) convolution.bias.set_data_handle(bias.f32());
   reorder_weights(convolution, false, convolutions_->stream());
   convolution.primitive.execute(convolutions_->stream(), convolution.arguments);
 }
@@ -54,21 +55,22 @@ void CpuDevice::conv2d_backward_data(const Tensor& dy, const Tensor& weight, con
 
 void CpuDevice::conv2d_backward_weights(const Tensor& x, const Tensor& dy, const Conv2dOptions& options,
                                         bool accumulate, const Tensor& dweight, const Tensor& dbias) {
-  const cpu::ConvolutionShape shape = shape_of(x, dweight.shape(), dy, options);
-  require_shape(dbias, {shape.out}, "conv2d backward: dbias");
+  cpu::ConvolutionShape shape = shape_of(x, dweight.shape(), dy, options);
+  shape.bias = static_cast<bool>(dbias);
+  if (shape.bias) require_shape(dbias, {shape.out}, "conv2d backward: dbias");
   cpu::Convolution& convolution = convolutions_->backward_weights(shape);
   // oneDNN overwrites: a gradient that is to be added to is made aside first. It is small beside the images.
   const Tensor weight_part = accumulate ? empty(dweight.shape()) : dweight;
-  const Tensor bias_part = accumulate ? empty(dbias.shape()) : dbias;
+  const Tensor bias_part = accumulate && shape.bias ? empty(dbias.shape()) : dbias;
   convolution.image_in.set_data_handle(x.f32());
   convolution.image_out.set_data_handle(dy.f32());
   convolution.plain_weights.set_data_handle(weight_part.f32());
-  convolution.bias.set_data_handle(bias_part.f32());
+  if (shape.bias) convolution.bias.set_data_handle(bias_part.f32());
   convolution.primitive.execute(convolutions_->stream(), convolution.arguments);
   reorder_weights(convolution, true, convolutions_->stream());
   if (accumulate) {
     axpy(1.f, weight_part, dweight);
-    axpy(1.f, bias_part, dbias);
+    if (shape.bias) axpy(1.f, bias_part, dbias);
   }
 }
 

@@ -29,7 +29,7 @@ Descriptions describe(const ConvolutionShape& s) {
   return {{{s.n, s.in, s.height, s.width}, f32, first_layer ? Tag::nchw : Tag::nhwc},
           {weights, f32, Tag::any},
           {weights, f32, Tag::oihw},
-          {{s.out}, f32, Tag::x},
+          s.bias ? memory::desc({s.out}, f32, Tag::x) : memory::desc(),
           {{s.n, s.out, out_height, out_width}, f32, first_layer ? Tag::nChw16c : Tag::nhwc},
           {s.stride, s.stride},
           {s.padding, s.padding}};
@@ -67,6 +67,11 @@ void add_weights(Convolution& made, const memory::desc& wanted, const Descriptio
                           : dnnl::reorder(made.plain_weights, made.weights);
 }
 
+void add_bias(Convolution& made, int argument, const Descriptions& d, const dnnl::engine& engine) {
+  made.bias = unbound(d.bias, engine);
+  made.arguments.emplace(argument, made.bias);
+}
+
 template <class Make>
 Convolution& find_or_make(std::map<ConvolutionShape, Convolution>& known, const ConvolutionShape& s,
                           std::string_view what, const Make& make) {
@@ -96,11 +101,9 @@ Convolution& ConvolutionCache::forward(const ConvolutionShape& shape) {
     add_weights(made, description.weights_desc(), d, false, engine_);
     made.image_in = unbound(d.x, engine_);
     made.image_out = unbound(d.y, engine_);
-    made.bias = unbound(d.bias, engine_);
-    made.arguments = {{DNNL_ARG_SRC, made.image_in},
-                      {DNNL_ARG_WEIGHTS, made.weights},
-                      {DNNL_ARG_BIAS, made.bias},
-                      {DNNL_ARG_DST, made.image_out}};
+    made.arguments = {
+        {DNNL_ARG_SRC, made.image_in}, {DNNL_ARG_WEIGHTS, made.weights}, {DNNL_ARG_DST, made.image_out}};
+    if (shape.bias) add_bias(made, DNNL_ARG_BIAS, d, engine_);
     return made;
   });
 }
@@ -135,11 +138,10 @@ Convolution& ConvolutionCache::backward_weights(const ConvolutionShape& shape) {
     add_weights(made, description.diff_weights_desc(), d, true, engine_);
     made.image_in = unbound(d.x, engine_);
     made.image_out = unbound(d.y, engine_);
-    made.bias = unbound(d.bias, engine_);
     made.arguments = {{DNNL_ARG_SRC, made.image_in},
                       {DNNL_ARG_DIFF_DST, made.image_out},
-                      {DNNL_ARG_DIFF_WEIGHTS, made.weights},
-                      {DNNL_ARG_DIFF_BIAS, made.bias}};
+                      {DNNL_ARG_DIFF_WEIGHTS, made.weights}};
+    if (shape.bias) add_bias(made, DNNL_ARG_DIFF_BIAS, d, engine_);
     return made;
   });
 }

@@ -16,6 +16,7 @@ namespace lockstep::device::cpu {
 struct ConvolutionShape {
   std::int64_t n, height, width, in, out, kernel_height, kernel_width, stride, padding;
   bool relu;  // forward only
+  bool bias;  // not in the backward data pass
   auto operator<=>(const ConvolutionShape&) const = default;
 };
 
@@ -26,7 +27,7 @@ struct Convolution {
   std::optional<dnnl::reorder> reorder;    // weights: into its order before, or gradient: out of it after
   dnnl::memory plain_weights;              // in PyTorch's order, bound per call
   dnnl::memory weights;                    // in the primitive's order
-  dnnl::memory image_in, image_out, bias;  // bound per call; bias is empty in the backward data pass
+  dnnl::memory image_in, image_out, bias;  // bound per call; bias may be empty
   std::unordered_map<int, dnnl::memory> arguments;
 };
 

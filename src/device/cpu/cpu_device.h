@@ -43,9 +43,21 @@ class CpuDevice final : public Device {
                             const Tensor& dx) override;
   void conv2d_backward_weights(const Tensor& x, const Tensor& dy, const Conv2dOptions& options,
                                bool accumulate, const Tensor& dweight, const Tensor& dbias) override;
-  void max_pool_forward(const Tensor& x, std::int64_t size, Activation activation, const Tensor& y,
+  void max_pool_forward(const Tensor& x, const PoolWindow& window, Activation activation, const Tensor& y,
                         const Tensor& index) override;
-  void max_pool_backward(const Tensor& dy, const Tensor& index, std::int64_t size, const Tensor& dx) override;
+  void max_pool_backward(const Tensor& dy, const Tensor& index, const PoolWindow& window,
+                         const Tensor& dx) override;
+  void average_pool_forward(const Tensor& x, const Tensor& y) override;
+  void average_pool_backward(const Tensor& dy, const Tensor& dx) override;
+  void channel_moments(const Tensor& x, const Tensor& mean, const Tensor& variance) override;
+  void batch_norm_forward(const Tensor& x, const ChannelMoments& moments, const Tensor& scale,
+                          const Tensor& shift, const Tensor& residual, Activation activation,
+                          const Tensor& y) override;
+  void batch_norm_backward(const Tensor& x, const ChannelMoments& moments, const Tensor& scale,
+                           Activation activation, const Tensor& y, const Tensor& dy, bool accumulate,
+                           const Tensor& dx, const Tensor& dscale, const Tensor& dshift) override;
+  void subsample_forward(const Tensor& x, std::int64_t stride, const Tensor& y) override;
+  void subsample_backward(const Tensor& dy, std::int64_t stride, const Tensor& dx) override;
   void nhwc_to_nchw(const Tensor& x, const Tensor& y) override;
   void nchw_to_nhwc(const Tensor& x, const Tensor& y) override;
   void dropout_forward(const Tensor& x, const DropoutKey& key, std::span<const std::int64_t> sample_ids,

@@ -1,3 +1,4 @@
+// Max-pooling over windows that do not overlap.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,6 +6,7 @@
 
 #include "core/error.h"
 #include "device/cpu/cpu_device.h"
+#include "device/cpu/overlapping_max_pool.h"
 #include "device/cpu/parallel.h"
 #include "device/cpu/vector.h"
 
@@ -156,14 +158,22 @@ std::int64_t rows_per_chunk(const Geometry& g) {
   return std::max<std::int64_t>(1, cpu::elements_per_chunk / row);
 }
 
+bool overlapping(const PoolWindow& window) {
+  return window.stride != window.size || window.padding != 0;
+}
+
 }  // namespace
 
-void CpuDevice::max_pool_forward(const Tensor& x, std::int64_t size, Activation activation, const Tensor& y,
-                                 const Tensor& index) {
-  const Geometry g = geometry_of(x.shape(), size, activation);
-  const Shape pooled{x.shape()[0], g.out_height, g.out_width, g.channels};
+void CpuDevice::max_pool_forward(const Tensor& x, const PoolWindow& window, Activation activation,
+                                 const Tensor& y, const Tensor& index) {
+  const Geometry g = geometry_of(x.shape(), window.size, activation);
+  const Shape pooled = cpu::pooled_shape(x.shape(), window);
   require_shape(y, pooled, "max_pool: y");
   require_shape(index, pooled, "max_pool: index");
+  if (overlapping(window)) {
+    cpu::overlapping_max_pool_forward(threads_, x, window, activation, y, index);
+    return;
+  }
   const float* from = x.f32();
   float* to = y.f32();
   std::uint8_t* winners = index.u8();
@@ -172,12 +182,16 @@ void CpuDevice::max_pool_forward(const Tensor& x, std::int64_t size, Activation 
       [=, &g](std::int64_t first, std::int64_t last) { forward_rows(from, g, first, last, to, winners); });
 }
 
-void CpuDevice::max_pool_backward(const Tensor& dy, const Tensor& index, std::int64_t size,
+void CpuDevice::max_pool_backward(const Tensor& dy, const Tensor& index, const PoolWindow& window,
                                   const Tensor& dx) {
-  const Geometry g = geometry_of(dx.shape(), size, Activation::none);
-  const Shape pooled{dx.shape()[0], g.out_height, g.out_width, g.channels};
+  const Geometry g = geometry_of(dx.shape(), window.size, Activation::none);
+  const Shape pooled = cpu::pooled_shape(dx.shape(), window);
   require_shape(dy, pooled, "max_pool backward: dy");
   require_shape(index, pooled, "max_pool backward: index");
+  if (overlapping(window)) {
+    cpu::overlapping_max_pool_backward(threads_, dy, index, window, dx);
+    return;
+  }
   const float* from = dy.f32();
   const std::uint8_t* winners = index.u8();
   float* to = dx.f32();
