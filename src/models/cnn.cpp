@@ -1,12 +1,12 @@
 #include "models/cnn.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "core/error.h"
 #include "models/head.h"
+#include "models/images.h"
 #include "nn/conv2d.h"
 #include "nn/flatten.h"
 #include "nn/max_pool2d.h"
@@ -16,10 +16,6 @@ namespace lockstep::models {
 namespace {
 
 constexpr std::int64_t pool_size = 2;
-
-struct ImageShape {
-  std::int64_t channels, height, width;
-};
 
 class Cnn final : public Model {
  public:
@@ -31,7 +27,7 @@ class Cnn final : public Model {
         head_(parameters_, features_after(image, channels), hidden, classes, dropout) {}
 
   nn::Variable forward(nn::Tape& tape, const nn::Variable& x) const override {
-    nn::Variable image = channels_last(tape, x);
+    nn::Variable image = channels_last(tape, x, image_);
     for (const nn::Conv2d& convolution : convolutions_) {
       // The ReLU runs inside the pooling: the same values, a quarter of the work backward.
       image = nn::max_pool2d(tape, convolution(tape, image), pool_size, device::Activation::relu);
@@ -61,16 +57,6 @@ class Cnn final : public Model {
     return channels.back() * height * width;
   }
 
-  // Samples as stored are [H, W] or [C, H, W]; no gradient flows back into them.
-  nn::Variable channels_last(nn::Tape& tape, const nn::Variable& x) const {
-    const auto& [channels, height, width] = image_;
-    const std::int64_t n = x.value.shape()[0];
-    if (channels == 1) return tape.input(x.value.reshaped({n, height, width, 1}));
-    const device::Tensor image = tape.device().empty({n, height, width, channels});
-    tape.device().nchw_to_nhwc(x.value.reshaped({n, channels, height, width}), image);
-    return tape.input(image);
-  }
-
   ImageShape image_;
   std::vector<nn::Conv2d> convolutions_;
   Head head_;
@@ -80,15 +66,7 @@ class Cnn final : public Model {
 
 std::unique_ptr<Model> make_cnn(const ModelOptions& options, std::span<const std::int64_t> sample_shape,
                                 std::int64_t classes, device::Device& device) {
-  if (sample_shape.size() != 2 && sample_shape.size() != 3) {
-    throw Error(
-        ExitCode::bad_config,
-        fmt::format("model cnn needs images [H, W] or [C, H, W], the data's samples are [{}]: choose model "
-                    "mlp for flat data",
-                    fmt::join(sample_shape, ", ")));
-  }
-  const ImageShape image{sample_shape.size() == 3 ? sample_shape[0] : 1,
-                         sample_shape[sample_shape.size() - 2], sample_shape.back()};
+  const ImageShape image = image_shape("cnn", sample_shape);
   const std::vector<std::int64_t> channels =
       options.channels.empty() ? std::vector<std::int64_t>{16, 32} : options.channels;
   const std::vector<std::int64_t> hidden =

@@ -19,6 +19,8 @@ struct ModelOptions {
   // Probability of dropping an input of a linear layer, in [0, 1); the mlp's first layer sees all of its
   // input.
   double dropout = 0.25;
+  // resnet: 20, 32, 44, 56 or 110 for small images, 18 or 34 for large ones.
+  std::int64_t depth = 20;
 };
 
 class Model {
@@ -28,6 +30,8 @@ class Model {
   nn::ParameterSet& parameters() { return parameters_; }
   const nn::ParameterSet& parameters() const { return parameters_; }
 
+  // Samples that a micro-batch must have in training, the last one of an epoch too.
+  virtual std::int64_t least_batch() const { return 1; }
   // x is a micro-batch as stored, [n, sample shape...]; returns the logits [n, classes].
   virtual nn::Variable forward(nn::Tape& tape, const nn::Variable& x) const = 0;
 

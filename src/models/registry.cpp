@@ -10,14 +10,16 @@
 #include "core/text.h"
 #include "models/cnn.h"
 #include "models/mlp.h"
+#include "models/resnet.h"
 
 namespace lockstep::models {
 
 namespace {
 
-constexpr std::array<ModelEntry, 2> table{{
+constexpr std::array<ModelEntry, 3> table{{
     {"mlp", "linear layers with ReLU and dropout", make_mlp},
     {"cnn", "3 x 3 convolutions with ReLU and max-pooling, then linear layers with dropout", make_cnn},
+    {"resnet", "residual network with batch normalisation, of 18 to 110 layers (model.depth)", make_resnet},
 }};
 
 void check_sizes(std::string_view key, const std::vector<std::int64_t>& sizes) {
