@@ -29,7 +29,11 @@ void StepPacket::reduce(Communicator& comm) {
 }
 
 double StepPacket::sum(std::size_t quantity) const {
-  return tree_sum(std::span(values_).subspan(slot(quantity, 0), lanes_));
+  return tree_sum(values(quantity));
+}
+
+std::span<const double> StepPacket::values(std::size_t quantity) const {
+  return std::span(values_).subspan(slot(quantity, 0), lanes_);
 }
 
 double StepPacket::value(std::size_t quantity, int lane) const {

@@ -1,6 +1,7 @@
 // Everything small that the ranks tell each other in a step, in one all-reduce (contracts C2, C4, C8).
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -26,6 +27,7 @@ class StepPacket {
   // After reduce().
   double sum(std::size_t quantity) const;
   double value(std::size_t quantity, int lane) const;
+  std::span<const double> values(std::size_t quantity) const;  // by lane
   int raised(std::size_t flag) const;
 
  private:

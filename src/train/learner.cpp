@@ -4,8 +4,10 @@
 
 #include <cmath>
 
+#include "core/error.h"
 #include "device/cpu/cpu_device.h"
 #include "models/registry.h"
+#include "nn/batch_norm2d.h"
 #include "nn/tape.h"
 #include "optim/gradient_norm.h"
 
@@ -32,12 +34,25 @@ Learner::Learner(const Config& config, int threads, const std::vector<std::int64
       sample_shape_(sample_shape),
       device_(std::make_unique<device::CpuDevice>(threads)),
       objective_(config.train) {
-  const models::ModelOptions model{config.model.hidden, config.model.channels, config.model.dropout};
+  const models::ModelOptions model{config.model.hidden, config.model.channels, config.model.dropout,
+                                   config.model.depth};
   model_ = models::make_model(config.model.name, model, sample_shape, classes, seed_, *device_);
   const optim::OptimizerOptions optimizer{config.optim.momentum, config.optim.weight_decay,
                                           config.optim.beta1, config.optim.beta2, config.optim.eps};
   optimizer_ = optim::make_optimizer(config.optim.name, optimizer, model_->parameters());
   if (config.optim.ema_decay > 0) average_.emplace(config.optim.ema_decay, model_->parameters());
+}
+
+void Learner::check_micro_batches(std::int64_t micro_batch, std::int64_t samples) const {
+  // An epoch's last micro-batch has what is left (data/sampler.h).
+  const std::int64_t rest = samples % micro_batch;
+  const std::int64_t smallest = rest > 0 ? rest : micro_batch;
+  if (samples == 0 || smallest >= model_->least_batch()) return;
+  throw Error(
+      ExitCode::bad_config,
+      fmt::format("train.micro_batch = {} leaves a micro-batch of {} of the {} training samples, and "
+                  "batch normalisation on images of this size needs {}: use another train.micro_batch",
+                  micro_batch, smallest, samples, model_->least_batch()));
 }
 
 device::Tensor Learner::upload(const data::Batch& batch) const {
@@ -51,6 +66,7 @@ BatchResult Learner::train(const data::Batch& batch, std::int64_t step, bool acc
   const nn::Variable outputs = model_->forward(tape, tape.input(upload(batch)));
   const BatchResult result = objective_(tape, outputs, batch);
   tape.backward({accumulate, {}});
+  statistics_ = tape.statistics();
   return result;
 }
 
@@ -67,6 +83,21 @@ std::vector<std::span<float>> Learner::gradients() {
     spans.emplace_back(group.gradients.f32(), static_cast<std::size_t>(group.gradients.count()));
   }
   return spans;
+}
+
+std::int64_t Learner::statistic_count() const {
+  const device::Tensor& buffers = model_->parameters().buffer_values();
+  return buffers ? buffers.count() : 0;
+}
+
+void Learner::take_statistics(std::span<float> values) const {
+  device_->download(statistics_, values);
+}
+
+void Learner::absorb_statistics(std::span<const float> values) {
+  const device::Tensor one = device_->empty(model_->parameters().buffer_values().shape());
+  device_->upload(values, one);
+  nn::update_running_statistics(model_->parameters(), one);
 }
 
 void Learner::zero_gradients() {
@@ -87,6 +118,9 @@ std::vector<Learner::Named> Learner::state_tensors() const {
   std::vector<Named> tensors;
   for (const nn::Parameter& parameter : model_->parameters().all()) {
     tensors.push_back({fmt::format("model/{}", parameter.name), parameter.value});
+  }
+  for (const nn::Buffer& buffer : model_->parameters().buffers()) {
+    tensors.push_back({fmt::format("model/{}", buffer.name), buffer.value});
   }
   for (const optim::OptimizerState& state : optimizer_->state()) {
     for (const nn::Parameter& parameter : model_->parameters().all()) {

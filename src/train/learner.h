@@ -26,9 +26,18 @@ class Learner {
   Learner(const Config& config, int threads, const std::vector<std::int64_t>& sample_shape,
           std::int64_t classes);
 
+  // Throws Error(bad_config) where a micro-batch of an epoch of `samples` would be too small for the model.
+  void check_micro_batches(std::int64_t micro_batch, std::int64_t samples) const;
+
   // Forward and backward of one micro-batch at `step` (steps done before it). The gradient of the SUM of the
   // losses replaces the gradients or, with `accumulate`, is added to them.
   BatchResult train(const data::Batch& batch, std::int64_t step, bool accumulate);
+
+  // What the last train() has recorded for the model's running statistics, so many numbers; 0 for a model
+  // without. absorb_statistics() moves the running ones by one micro-batch's.
+  std::int64_t statistic_count() const;
+  void take_statistics(std::span<float> values) const;
+  void absorb_statistics(std::span<const float> values);
 
   // Of the weights' average where there is one (optim.ema_decay), without label smoothing.
   BatchResult evaluate(const data::Batch& batch);
@@ -82,6 +91,7 @@ class Learner {
   std::optional<optim::WeightAverage> average_;
   Objective objective_;
   std::int64_t updates_ = 0;
+  device::Tensor statistics_;
 };
 
 }  // namespace lockstep::train

@@ -45,6 +45,7 @@ void Run::prepare() {
   check_same_data();
   comm::agree(setting_.comm, "build the model", [&] {
     learner_.emplace(config_, threads_, train_data_->sample_shape(), train_data_->classes());
+    learner_->check_micro_batches(config_.train.micro_batch, train_data_->size());
   });
 }
 

@@ -38,6 +38,7 @@ Stepper::Stepper(const Config& config, Learner& learner, data::Loader& loader, c
       clock_(std::move(clock)),
       lanes_(comm::lanes_of(comm.rank(), comm.size(), static_cast<int>(config.virtual_workers()))),
       packet_(static_cast<int>(config.virtual_workers()), quantities, flags),
+      statistics_(learner, comm, static_cast<int>(config.virtual_workers())),
       schedule_(schedule_of(config.optim)) {}
 
 bool Stepper::compute(std::int64_t steps_done, StepReport& report) {
@@ -53,6 +54,7 @@ bool Stepper::compute(std::int64_t steps_done, StepReport& report) {
     report.data_seconds += ready - asked;
     if (batch->size > 0) {
       const BatchResult result = learner_.train(*batch, steps_done, accumulate);
+      statistics_.record(lane);
       packet_.set(loss_sum, lane, result.loss);
       packet_.set(correct_count, lane, static_cast<double>(result.correct));
       packet_.set(sample_count, lane, static_cast<double>(batch->size));
@@ -111,6 +113,7 @@ StepReport Stepper::run(std::int64_t steps_done) {
     const Watchdog::Waiting waiting(watchdog_);
     const auto gradients = learner_.gradients();
     reducer_.finish(gradients);
+    statistics_.gather();
   }
   report.communication_seconds += monotonic_seconds() - at;
 
@@ -134,6 +137,7 @@ void Stepper::update(std::int64_t steps_done, StepReport& report) {
   const double clip = optim::clip_coefficient(report.gradient_norm, config_.optim.clip_norm);
   report.learning_rate = optim::learning_rate(schedule_, steps_done, config_.train.steps);
   learner_.update(report.learning_rate, mean * clip);
+  statistics_.apply(packet_.values(sample_count));
 }
 
 }  // namespace lockstep::train

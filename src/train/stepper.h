@@ -12,6 +12,7 @@
 #include "data/loader.h"
 #include "optim/schedule.h"
 #include "train/config.h"
+#include "train/lane_statistics.h"
 #include "train/learner.h"
 #include "train/stop.h"
 #include "train/watchdog.h"
@@ -67,6 +68,7 @@ class Stepper {
   Clock clock_;
   comm::LaneRange lanes_;
   comm::StepPacket packet_;
+  LaneStatistics statistics_;
   optim::ScheduleOptions schedule_;
 };
 
