@@ -30,6 +30,9 @@ class Learner {
   // Throws Error(bad_config) where a micro-batch of an epoch of `samples` would be too small for the model.
   void check_micro_batches(std::int64_t micro_batch, std::int64_t samples) const;
 
+  // Throws Error(bad_config) where a micro-batch of an epoch of `samples` would be too small for the model.
+  void check_micro_batches(std::int64_t micro_batch, std::int64_t samples) const;
+
   // Forward and backward of one micro-batch at `step` (steps done before it). The gradient of the SUM of the
   // losses replaces the gradients or, with `accumulate`, is added to them.
   BatchResult train(const data::Batch& batch, std::int64_t step, bool accumulate);
