@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 
 #include "device/cpu/cpu_device.h"
 #include "models/registry.h"
@@ -48,15 +49,18 @@ Learner::Inputs Learner::upload(const data::Batch& batch) const {
 }
 
 BatchResult Learner::train(const data::Batch& batch, std::int64_t step, bool accumulate) {
+  std::optional<Span> span(std::in_place, trace_, "forward", "compute");
   const Inputs inputs = upload(batch);
   nn::Tape tape(model_->parameters(), {true, seed_, step, batch.ids});
   const nn::Variable logits = model_->forward(tape, tape.input(inputs.x));
   const device::LossSum sum = nn::softmax_cross_entropy(tape, logits, inputs.labels);
+  span.emplace(trace_, "backward", "compute");
   tape.backward({accumulate, {}});
   return {sum.loss, sum.correct};
 }
 
 BatchResult Learner::evaluate(const data::Batch& batch) {
+  const Span span(trace_, "forward", "compute");
   const Inputs inputs = upload(batch);
   nn::Tape tape(model_->parameters(), {false, seed_, 0, batch.ids});
   const nn::Variable logits = model_->forward(tape, tape.input(inputs.x));

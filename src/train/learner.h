@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "checkpoint/state.h"
+#include "core/trace.h"
 #include "data/batch.h"
 #include "device/device.h"
 #include "models/model.h"
@@ -28,6 +29,9 @@ class Learner {
   // Error(bad_config) where the model does not fit the data.
   Learner(const Config& config, int threads, const std::vector<std::int64_t>& sample_shape,
           std::int64_t classes);
+
+  // From here on forward and backward passes are in the trace; null: not.
+  void set_trace(Trace* trace) { trace_ = trace; }
 
   // Forward and backward of one micro-batch at `step` (steps done before it). The gradient of the SUM of the
   // losses replaces the gradients or, with `accumulate`, is added to them.
@@ -75,6 +79,7 @@ class Learner {
   Inputs upload(const data::Batch& batch) const;
   std::vector<Named> state_tensors() const;
 
+  Trace* trace_ = nullptr;
   std::uint64_t seed_;
   std::vector<std::int64_t> sample_shape_;
   std::unique_ptr<device::Device> device_;
