@@ -2,25 +2,35 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <limits>
 
 #include "core/clock.h"
+#include "core/files.h"
 #include "core/text.h"
+#include "train/event_log.h"
 
 namespace lockstep::train {
 
 // Numbers that must be byte-equal between runs are written with `{}`: the shortest text that reads back
 // exactly.
-Records::Records(const RunFolder& folder, const Log& log, std::int64_t step, std::int64_t log_every,
-                 std::int64_t total_steps)
+Records::Records(const RunFolder& folder, const Log& log, StatusBoard& board, const Config& config,
+                 const Attempt& attempt, std::int64_t step)
     : log_(log),
-      log_every_(log_every),
-      total_steps_(total_steps),
+      board_(board),
+      log_every_(config.run.log_every),
+      total_steps_(config.train.steps),
       metrics_(folder.metrics(), "step,epoch,samples,loss,accuracy,learning_rate,gradient_norm", step),
       timings_(folder.timings(), "step,seconds,data_seconds,compute_seconds,communication_seconds", step),
       evaluations_(folder.evaluations(), "step,epoch,samples,loss,accuracy", step),
+      waited_(waiting_text(read_text(folder.events()).value_or(""), wall_seconds())),
       // The history of attempts stays whole: nothing in it is undone by a resume.
-      events_(folder.events(), "step,time,event,detail", std::numeric_limits<std::int64_t>::max()) {}
+      events_(folder.events(), event_header, std::numeric_limits<std::int64_t>::max()) {
+  if (config.run.tensorboard) {
+    tensorboard_.emplace(folder.tensorboard(), fmt::format("{}.{}", attempt.node, attempt.token()), step,
+                         [&log](const std::string& text) { log.warn(text); });
+  }
+}
 
 void Records::step(std::int64_t step, std::int64_t epoch, std::int64_t samples, const StepReport& report) {
   metrics_.append(fmt::format("{},{},{},{},{},{},{}", step, epoch, samples, report.loss, report.accuracy,
@@ -32,20 +42,38 @@ void Records::step(std::int64_t step, std::int64_t epoch, std::int64_t samples, 
   interval_.seconds += report.seconds;
   interval_.data_seconds += report.data_seconds;
   interval_.communication_seconds += report.communication_seconds;
+  if (tensorboard_) {
+    const auto samples_per_second = static_cast<double>(report.samples) / std::max(report.seconds, 1e-9);
+    tensorboard_->add(step,
+                      std::array{Scalar{"train/loss", report.loss}, Scalar{"train/accuracy", report.accuracy},
+                                 Scalar{"train/learning_rate", report.learning_rate},
+                                 Scalar{"train/gradient_norm", report.gradient_norm},
+                                 Scalar{"time/step_seconds", report.seconds},
+                                 Scalar{"time/data_seconds", report.data_seconds},
+                                 Scalar{"time/samples_per_second", samples_per_second}});
+  }
+  board_.update([&](Status& status) {
+    status.step = step;
+    status.epoch = epoch;
+    status.loss = report.loss;
+    status.learning_rate = report.learning_rate;
+    status.samples_per_second = interval_.samples_per_second();
+    status.seconds_left = static_cast<double>(total_steps_ - step) * interval_.seconds_per_step();
+  });
   if (step % log_every_ == 0 || step == total_steps_) progress(step, epoch, report);
 }
 
 void Records::progress(std::int64_t step, std::int64_t epoch, const StepReport& report) {
   const double seconds = interval_.seconds > 0 ? interval_.seconds : 1e-9;
-  const double left =
-      static_cast<double>(total_steps_ - step) * seconds / static_cast<double>(interval_.steps);
+  const double left = static_cast<double>(total_steps_ - step) * interval_.seconds_per_step();
   log_.info(
       fmt::format("step {}/{}  epoch {}  loss {:.4f}  lr {:.4g}  {:.0f} samples/s  data wait {:.0f} %  "
                   "communication {:.0f} %  ETA {}",
                   step, total_steps_, epoch, report.loss, report.learning_rate,
-                  static_cast<double>(interval_.samples) / seconds, 100 * interval_.data_seconds / seconds,
+                  interval_.samples_per_second(), 100 * interval_.data_seconds / seconds,
                   100 * interval_.communication_seconds / seconds, human_seconds(left)));
   interval_ = {};
+  if (tensorboard_) tensorboard_->flush();
 }
 
 void Records::evaluation(std::int64_t step, std::int64_t epoch, const Evaluation& result) {
@@ -53,14 +81,29 @@ void Records::evaluation(std::int64_t step, std::int64_t epoch, const Evaluation
       fmt::format("{},{},{},{},{}", step, epoch, result.samples, result.loss, result.accuracy));
   log_.info(fmt::format("evaluation after step {}: accuracy {:.2f} %, loss {:.4f} on {} samples", step,
                         100 * result.accuracy, result.loss, result.samples));
+  if (tensorboard_) {
+    tensorboard_->add(step,
+                      std::array{Scalar{"eval/loss", result.loss}, Scalar{"eval/accuracy", result.accuracy}});
+    tensorboard_->flush();
+  }
+  board_.update([&](Status& status) {
+    status.evaluation_step = step;
+    status.evaluation_loss = result.loss;
+    status.evaluation_accuracy = result.accuracy;
+  });
+}
+
+void Records::checkpoint(std::int64_t step, std::string_view file, std::int64_t bytes, double seconds) {
+  event(step, "saved", fmt::format("{}; {} bytes; {:.3f} s", file, bytes, seconds));
+  if (tensorboard_) tensorboard_->flush();
+  board_.update([&](Status& status) {
+    status.checkpoint_step = step;
+    status.checkpoint_time = wall_seconds();
+  });
 }
 
 void Records::event(std::int64_t step, std::string_view name, std::string_view detail) {
-  std::string text(detail);
-  for (char& c : text) {
-    if (c == ',' || c == '\n') c = ';';
-  }
-  events_.append(fmt::format("{},{:.3f},{},{}", step, wall_seconds(), name, text));
+  events_.append(event_row(step, name, detail));
 }
 
 void Records::sync() {

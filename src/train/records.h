@@ -1,33 +1,46 @@
 // What a run writes down beside its checkpoints, by rank 0: metrics.csv, eval.csv (deterministic: byte-equal
-// to those of an undisturbed run), timings.csv, events.csv, and the progress lines.
+// to those of an undisturbed run), timings.csv, events.csv, the curves for TensorBoard, what `lockstep
+// status` shows, and the progress lines.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/log.h"
+#include "train/attempt.h"
+#include "train/config.h"
 #include "train/evaluator.h"
 #include "train/run_folder.h"
+#include "train/status.h"
 #include "train/step_log.h"
 #include "train/stepper.h"
+#include "train/tensorboard.h"
 
 namespace lockstep::train {
 
 class Records {
  public:
   // Drops rows of steps after `step`, the step of the checkpoint that the run resumes from.
-  Records(const RunFolder& folder, const Log& log, std::int64_t step, std::int64_t log_every,
-          std::int64_t total_steps);
+  Records(const RunFolder& folder, const Log& log, StatusBoard& board, const Config& config,
+          const Attempt& attempt, std::int64_t step);
 
   // `step` counts from 1; `samples` since the start of the run.
   void step(std::int64_t step, std::int64_t epoch, std::int64_t samples, const StepReport& report);
   void evaluation(std::int64_t step, std::int64_t epoch, const Evaluation& result);
+  // A checkpoint of `bytes` that took `seconds` is durable under the name `file`.
+  void checkpoint(std::int64_t step, std::string_view file, std::int64_t bytes, double seconds);
 
-  // One line in events.csv: "started", "resumed", "stopped", "finished", ...
+  // One line in events.csv: docs/formats.md lists them.
   void event(std::int64_t step, std::string_view name, std::string_view detail);
 
   // To storage, before a checkpoint that counts on the rows is announced.
   void sync();
+
+  // How long the run waited for this attempt (event_log.h).
+  const std::string& waited() const { return waited_; }
 
   // The greatest step with an evaluation when the run was resumed.
   std::int64_t last_evaluation() const { return evaluations_.last_row_at_start(); }
@@ -38,12 +51,15 @@ class Records {
   void progress(std::int64_t step, std::int64_t epoch, const StepReport& report);
 
   const Log& log_;
+  StatusBoard& board_;
   std::int64_t log_every_;
   std::int64_t total_steps_;
   StepLog metrics_;
   StepLog timings_;
   StepLog evaluations_;
+  std::string waited_;  // before events_ is opened anew
   StepLog events_;
+  std::optional<TensorBoard> tensorboard_;
   // Since the last progress line.
   struct Interval {
     std::int64_t steps = 0;
@@ -51,6 +67,8 @@ class Records {
     double seconds = 0;
     double data_seconds = 0;
     double communication_seconds = 0;
+    double samples_per_second() const { return static_cast<double>(samples) / std::max(seconds, 1e-9); }
+    double seconds_per_step() const { return seconds / static_cast<double>(steps); }
   } interval_;
 };
 

@@ -11,6 +11,7 @@
 #include "comm/mpi_communicator.h"
 #include "comm/reducer.h"
 #include "core/log.h"
+#include "core/trace.h"
 #include "data/dataset.h"
 #include "slurm/allocation.h"
 #include "train/attempt.h"
@@ -22,6 +23,7 @@
 #include "train/position.h"
 #include "train/records.h"
 #include "train/run_folder.h"
+#include "train/status.h"
 #include "train/stepper.h"
 #include "train/stop.h"
 #include "train/watchdog.h"
@@ -31,6 +33,7 @@ namespace lockstep::train {
 struct RunOptions {
   bool fresh = false;  // start over; what is there goes into an archive
   bool fork = false;   // go on from the newest checkpoint although the configuration makes it another run
+  std::string trace;   // file of the timelines (core/trace.h), one per rank; empty: none
 };
 
 class Run {
@@ -43,6 +46,7 @@ class Run {
     const RunFolder& folder;
     comm::MpiCommunicator& comm;
     Watchdog& watchdog;
+    StatusBoard& board;
     const Log& log;
   };
 
@@ -66,12 +70,14 @@ class Run {
   void check_same_data();
   void resume(bool fork);
   void open_records();
+  void open_trace(const std::string& path);
   void announce() const;
   void announce_bytes();
 
   StepPosition position() const;
   bool evaluation_due() const;
   void take_step();
+  void report_signals();
   void run_evaluation();
   void save();
   checkpoint::State state() const;
@@ -81,6 +87,7 @@ class Run {
   Setting setting_;
   const Config& config_;
   int threads_;
+  std::unique_ptr<Trace> trace_;  // null: none; outlives all that writes to it
   std::unique_ptr<comm::Communicator> reducer_comm_;
   comm::MpiCommunicator checkpoint_comm_;
 

@@ -8,6 +8,7 @@
 #include "comm/communicator.h"
 #include "comm/reducer.h"
 #include "comm/step_packet.h"
+#include "core/trace.h"
 #include "data/loader.h"
 #include "optim/schedule.h"
 #include "train/config.h"
@@ -43,9 +44,9 @@ struct Clock {
 class Stepper {
  public:
   // All references must outlive the stepper. `comm` is for the step's small collectives; the reducer has its
-  // own communicator.
+  // own communicator. `trace` may be null.
   Stepper(const Config& config, Learner& learner, data::Loader& loader, comm::Communicator& comm,
-          comm::Reducer& reducer, Watchdog& watchdog, Clock clock);
+          comm::Reducer& reducer, Watchdog& watchdog, Clock clock, Trace* trace);
 
   // The step after `steps_done` steps. Collective. Throws Error(bad_config) on every rank where the loss or
   // the gradient is not finite: decided from the reduced values (C8), and before anything was changed.
@@ -63,6 +64,7 @@ class Stepper {
   comm::Reducer& reducer_;
   Watchdog& watchdog_;
   Clock clock_;
+  Trace* trace_;
   comm::LaneRange lanes_;
   comm::StepPacket packet_;
   optim::ScheduleOptions schedule_;
