@@ -124,6 +124,8 @@ std::string plot_script(const Picture& picture, const Attempts& attempts, std::i
       quoted(picture.y_label), end,
       // Room for what is written above the curves.
       top > 0 ? fmt::format("{}", (marks ? 1.35 : 1.1) * top) : "*");
+  constexpr double countable = 10;  // between the first few steps there is nothing
+  if (end <= countable) script += "set xtics 1\n";
   if (picture.percent) script += "set ytics 0, 20, 100\n";
   script += bands(attempts, end) + borders(attempts, end);
 
