@@ -76,9 +76,9 @@ TEST_CASE("spans that nest in seconds nest in the file's microseconds", "[core]"
     Trace trace(file, 0, "n0", remember);
     const double now = monotonic_seconds();
     for (int i = 0; i < 1000; ++i) {
-      const double begin = now + i * 1.234567e-6;
-      trace.add("inner", "c", Trace::Thread::training, begin + 3.3e-7, begin + 7.7e-7);
-      trace.add("outer", "c", Trace::Thread::training, begin, begin + 1.1e-6);
+      const double begin = now + i * 2.234567e-6;
+      trace.add("inner", "c", Trace::Thread::training, begin + 0.9e-6, begin + 1.9e-6);
+      trace.add("outer", "c", Trace::Thread::training, begin, begin + 1.95e-6);
     }
   }
   long inner_begin = 0;
