@@ -12,6 +12,13 @@
 
 namespace lockstep::train {
 
+namespace {
+
+// Of a curve in TensorBoard, which shows a thousand: more would only fill the disk.
+constexpr std::int64_t most_points = 20000;
+
+}  // namespace
+
 // Numbers that must be byte-equal between runs are written with `{}`: the shortest text that reads back
 // exactly.
 Records::Records(const RunFolder& folder, const Log& log, StatusBoard& board, const Config& config,
@@ -20,6 +27,7 @@ Records::Records(const RunFolder& folder, const Log& log, StatusBoard& board, co
       board_(board),
       log_every_(config.run.log_every),
       total_steps_(config.train.steps),
+      tensorboard_every_(std::max<std::int64_t>(1, total_steps_ / most_points)),
       metrics_(folder.metrics(), "step,epoch,samples,loss,accuracy,learning_rate,gradient_norm", step),
       timings_(folder.timings(), "step,seconds,data_seconds,compute_seconds,communication_seconds", step),
       evaluations_(folder.evaluations(), "step,epoch,samples,loss,accuracy", step),
@@ -42,7 +50,7 @@ void Records::step(std::int64_t step, std::int64_t epoch, std::int64_t samples, 
   interval_.seconds += report.seconds;
   interval_.data_seconds += report.data_seconds;
   interval_.communication_seconds += report.communication_seconds;
-  if (tensorboard_) {
+  if (tensorboard_ && (step % tensorboard_every_ == 0 || step == total_steps_)) {
     const auto samples_per_second = static_cast<double>(report.samples) / std::max(report.seconds, 1e-9);
     tensorboard_->add(step,
                       std::array{Scalar{"train/loss", report.loss}, Scalar{"train/accuracy", report.accuracy},

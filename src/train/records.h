@@ -54,6 +54,7 @@ class Records {
   StatusBoard& board_;
   std::int64_t log_every_;
   std::int64_t total_steps_;
+  std::int64_t tensorboard_every_;
   StepLog metrics_;
   StepLog timings_;
   StepLog evaluations_;
