@@ -14,6 +14,7 @@
 #include "core/files.h"
 #include "slurm/allocation.h"
 #include "slurm/queries.h"
+#include "train/event_log.h"
 #include "train/outcome.h"
 #include "train/requeue.h"
 #include "train/run_folder.h"
@@ -104,12 +105,23 @@ int requeue_command(std::span<const std::string> args) {
     situation.failures = count_failure(run);
     verdict = train::decide(situation);
   }
+  const auto tell = [&](std::string_view event, const std::string& detail) {
+    try {
+      train::append_event(train::RunFolder(run).events(), outcome ? outcome->step : 0, event, detail);
+    } catch (const Error& error) {
+      fmt::print(stderr, "lockstep: warning: {}\n", error.what());
+    }
+  };
   if (!verdict.requeue) {
+    const bool finished = outcome && outcome->code == ExitCode::finished;
+    if (!finished) tell("not requeued", fmt::format("job {}; {}", allocation.job_id, verdict.reason));
     fmt::print(stderr, "lockstep: job {}: {}\n", allocation.job_id, verdict.reason);
     return verdict.exit_code;
   }
   fmt::print(stderr, "lockstep: job {}: {}; requeueing\n", allocation.job_id, verdict.reason);
+  tell("requeued", fmt::format("job {}; {}", allocation.job_id, verdict.reason));
   if (const std::string problem = slurm::requeue_job(allocation.job_id); !problem.empty()) {
+    tell("not requeued", problem);
     throw Error(ExitCode::requeue, fmt::format("{}; submit the job again to go on from step {}", problem,
                                                outcome ? outcome->step : 0));
   }

@@ -26,6 +26,8 @@ po::options_description flags() {
       "reference", "print the reference of all keys as Markdown (docs/configuration.md) and stop")(
       "check", "check configuration, data and model without training, and stop")(
       "fork", "go on from the newest checkpoint although the configuration makes it another run")(
+      "trace", po::value<std::string>()->default_value("")->value_name("FILE"),
+      "write a timeline per rank for Perfetto or chrome://tracing: FILE with the rank before its ending")(
       "fresh", "start over; what is in the run folder goes into its archive-NNN, nothing is deleted");
   return description;
 }
@@ -149,7 +151,8 @@ int train_command(std::span<const std::string> args) {
   if (given.count("print-config") != 0) fmt::print("{}", train::to_ini(resolved, true));
   if (given.count("print") != 0) return print_value(resolved, given["print"].as<std::string>());
   if (given.count("check") != 0 || given.count("print-config") != 0) return 0;
-  return train::launch(resolved, {given.count("fresh") != 0, given.count("fork") != 0});
+  return train::launch(
+      resolved, {given.count("fresh") != 0, given.count("fork") != 0, given["trace"].as<std::string>()});
 }
 
 }  // namespace lockstep::cli

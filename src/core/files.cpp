@@ -18,17 +18,29 @@ namespace {
   throw Error(code, fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(error)));
 }
 
-void write_all(int fd, std::string_view text, const fs::path& path) {
-  while (!text.empty()) {
-    const ssize_t done = ::write(fd, text.data(), text.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) fail(ExitCode::cannot_create, "write", path, errno);
-    text.remove_prefix(static_cast<std::size_t>(done));
-  }
-}
-
 fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+void rename_file(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) fail(ExitCode::cannot_create, "rename to", to, errno);
+}
+
+void replace(const fs::path& path, std::string_view text, bool durably) {
+  // The pid keeps two writers on one node apart; between nodes the last rename wins, whole either way.
+  const fs::path temporary =
+      folder_of(path) / fmt::format(".{}.tmp.{}", path.filename().string(), ::getpid());
+  try {
+    const FileDescriptor file =
+        open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC, 0644, ExitCode::cannot_create);
+    write_all(file.get(), text, temporary);
+    if (durably && ::fsync(file.get()) != 0) fail(ExitCode::cannot_create, "fsync", temporary, errno);
+    rename_file(temporary, path);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  if (durably) sync_path(folder_of(path));
 }
 
 }  // namespace
@@ -68,18 +80,19 @@ std::optional<std::string> read_text(const fs::path& path) {
 }
 
 void write_atomically(const fs::path& path, std::string_view text) {
-  // The pid keeps two writers on one node apart; between nodes the last rename wins, whole either way.
-  const fs::path temporary =
-      folder_of(path) / fmt::format(".{}.tmp.{}", path.filename().string(), ::getpid());
-  try {
-    const FileDescriptor file =
-        open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC, 0644, ExitCode::cannot_create);
-    write_all(file.get(), text, temporary);
-    if (::fsync(file.get()) != 0) fail(ExitCode::cannot_create, "fsync", temporary, errno);
-    rename_durably(temporary, path);
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
+  replace(path, text, true);
+}
+
+void replace_text(const fs::path& path, std::string_view text) {
+  replace(path, text, false);
+}
+
+void write_all(int fd, std::string_view text, const fs::path& path) {
+  while (!text.empty()) {
+    const ssize_t done = ::write(fd, text.data(), text.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail(ExitCode::cannot_create, "write", path, errno);
+    text.remove_prefix(static_cast<std::size_t>(done));
   }
 }
 
@@ -90,7 +103,7 @@ void sync_path(const fs::path& path) {
 }
 
 void rename_durably(const fs::path& from, const fs::path& to) {
-  if (::rename(from.c_str(), to.c_str()) != 0) fail(ExitCode::cannot_create, "rename to", to, errno);
+  rename_file(from, to);
   sync_path(folder_of(to));
 }
 

@@ -36,6 +36,13 @@ std::optional<std::string> read_text(const std::filesystem::path& path);
 // the new one. Throws Error(cannot_create) and leaves the old file in place.
 void write_atomically(const std::filesystem::path& path, std::string_view text);
 
+// The same without the fsyncs, for what is written every few seconds and means nothing after the machine has
+// failed.
+void replace_text(const std::filesystem::path& path, std::string_view text);
+
+// All of `text` to an open file; `path` is named in the Error(cannot_create).
+void write_all(int fd, std::string_view text, const std::filesystem::path& path);
+
 // fsync of a file or folder by name; throws Error(cannot_create).
 void sync_path(const std::filesystem::path& path);
 

@@ -22,6 +22,9 @@ std::map<std::string, std::string> parse_key_values(std::string_view text);
 // Decimal, all of the text, no sign of anything else.
 std::optional<std::int64_t> parse_int(std::string_view text);
 
+// A decimal number, all of the text; nothing where it is none, or not finite.
+std::optional<double> parse_double(std::string_view text);
+
 // The candidate with the least edit distance to `word`, if it is near enough to be what was meant.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 

@@ -144,12 +144,15 @@ class Loader::Producer {
 };
 
 Loader::Loader(Dataset dataset, Sampler sampler, LaneRange lanes, Position start, std::size_t depth,
-               std::int64_t steps, const AugmentOptions& augment)
+               std::int64_t steps, const AugmentOptions& augment, Trace* trace)
     : producer_(
           std::make_unique<Producer>(std::move(dataset), std::move(sampler), lanes, start, steps, augment)),
-      prefetcher_([producer = producer_.get()](
-                      Batch& batch, const std::stop_token& stop) { return producer->fill(batch, stop); },
-                  depth) {}
+      prefetcher_(
+          [producer = producer_.get(), trace](Batch& batch, const std::stop_token& stop) {
+            const Span span(trace, "read", "data", std::nullopt, Trace::Thread::loader);
+            return producer->fill(batch, stop);
+          },
+          depth) {}
 
 Loader::~Loader() = default;
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/trace.h"
 #include "data/augment.h"
 #include "data/batch.h"
 #include "data/dataset.h"
@@ -32,10 +33,12 @@ class Loader {
  public:
   // Ends after `steps` steps: nothing is read for steps that will not be made.
   // `depth`: micro-batches kept ready. Memory: per lane one window of samples as they lie in the file, and
-  // depth + 2 batches. Images are changed as `augment` says, keyed by the sampler's seed. Throws
-  // Error(bad_config) where the lanes or the position do not exist, or the samples cannot be augmented.
+  // depth + 2 batches. Images are changed as `augment` says, keyed by the sampler's seed. What the thread
+  // does goes into `trace`, unless it is null. Throws Error(bad_config) where the lanes or the position do
+  // not exist, or the samples cannot be augmented.
   Loader(Dataset dataset, Sampler sampler, LaneRange lanes, Position start, std::size_t depth = 4,
-         std::int64_t steps = std::numeric_limits<std::int64_t>::max(), const AugmentOptions& augment = {});
+         std::int64_t steps = std::numeric_limits<std::int64_t>::max(), const AugmentOptions& augment = {},
+         Trace* trace = nullptr);
   // Ends the thread; waits for a read in progress only. Not to be called with the HDF5 lock held: that read
   // may be waiting for it.
   ~Loader();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "core/subprocess.h"
@@ -41,6 +43,13 @@ std::optional<JobState> parse_job_state(std::string_view scontrol_output) {
   const auto restarts = parse_int(field(scontrol_output, "Restarts").value_or("0"));
   return JobState{*state, field(scontrol_output, "Reason").value_or("None"),
                   static_cast<int>(restarts.value_or(0))};
+}
+
+bool is_over(const JobState& job) {
+  constexpr std::array<std::string_view, 9> over = {"COMPLETED", "FAILED",    "CANCELLED",
+                                                    "TIMEOUT",   "NODE_FAIL", "OUT_OF_MEMORY",
+                                                    "BOOT_FAIL", "DEADLINE",  "PREEMPTED"};
+  return std::find(over.begin(), over.end(), job.state) != over.end();
 }
 
 JobStateAnswer job_state(const std::string& job_id) {

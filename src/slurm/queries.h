@@ -16,6 +16,9 @@ struct JobState {
   int restarts = 0;    // how often Slurm has requeued it; more than our own count: it has just been requeued
 };
 
+// Has the job ended for good?
+bool is_over(const JobState& job);
+
 // Absent where Slurm does not know the job (any more) or does not answer; `answered` tells the two apart.
 struct JobStateAnswer {
   std::optional<JobState> job;

@@ -13,17 +13,19 @@
 #include "comm/mpi_session.h"
 #include "comm/rank_order.h"
 #include "core/clock.h"
+#include "core/files.h"
 #include "core/hash.h"
 #include "core/pause.h"
 #include "core/process_exit.h"
 #include "slurm/stop_signals.h"
+#include "train/event_log.h"
 #include "train/setup_digest.h"
 
 namespace lockstep::train {
 
 namespace {
 
-constexpr std::chrono::seconds heartbeat_period{5};
+constexpr std::chrono::seconds heartbeat_period{2};
 
 // Leaves with an outcome; the first rank to decide also says why.
 class Exit {
@@ -32,11 +34,18 @@ class Exit {
 
   // From here on this attempt has a name under which its outcome is looked for.
   void set_token(std::string token) { token_ = std::move(token); }
+  // Called, after all that matters more, where this process is the one that decided that the attempt has
+  // failed.
+  void on_failure(std::function<void(const Outcome&)> tell) { tell_ = std::move(tell); }
 
   [[noreturn]] void leave(ExitCode code, const std::string& reason) const {
     // Whatever happens below, a stuck file system included, this process is gone two seconds from now.
     exit_within(std::chrono::seconds(2), code);
-    if (record({code, 0, reason, fmt::format("rank {} on {}", log_.rank(), log_.node())})) log_.error(reason);
+    const Outcome outcome{code, 0, reason, fmt::format("rank {} on {}", log_.rank(), log_.node())};
+    if (record(outcome)) {
+      log_.error(reason);
+      tell(outcome);
+    }
     comm::MpiSession::abandon(code);
   }
 
@@ -44,7 +53,9 @@ class Exit {
   void agreed(ExitCode code, const std::string& reason) const {
     if (log_.rank() != 0) return;
     log_.agreed_error(reason);
-    record({code, 0, reason, "all ranks"});
+    const Outcome outcome{code, 0, reason, "all ranks"};
+    record(outcome);
+    tell(outcome);
   }
 
   // Writes the outcome if this attempt has a name. Returns whether it is this one that will be read; a
@@ -71,20 +82,64 @@ class Exit {
   }
 
  private:
+  void tell(const Outcome& outcome) const {
+    try {
+      if (tell_) tell_(outcome);
+    } catch (const Error& error) {
+      log_.warn(error.what());
+    }
+  }
+
   std::filesystem::path run_;
   const Log& log_;
   std::string token_;
+  std::function<void(const Outcome&)> tell_;
 };
 
-// Rank 0 lets others see that the owner of the run folder lives.
-std::jthread start_heartbeat(const RunFolder& folder) {
-  return std::jthread([&folder](const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-      folder.heartbeat();
-      pause_for(heartbeat_period, stop);
+// Rank 0 lets others see that the owner of the run folder lives, and what it is doing.
+class Heartbeat {
+ public:
+  Heartbeat(const RunFolder& folder, const Attempt& attempt, const StatusBoard& board,
+            const Watchdog& watchdog, const Log& log)
+      : folder_(folder), attempt_(attempt), board_(board), watchdog_(watchdog), log_(log) {
+    thread_ = std::jthread([this](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        beat();
+        pause_for(heartbeat_period, stop);
+      }
+    });
+  }
+
+  // The last one, after the outcome.
+  void stop() {
+    thread_ = std::jthread();
+    beat();
+  }
+
+ private:
+  void beat() {
+    folder_.heartbeat();
+    try {
+      folder_.fence(attempt_);
+      Status status = board_.read();
+      status.phase = watchdog_.where();
+      status.written = wall_seconds();
+      replace_text(folder_.status(), to_text(status));
+      told_ = false;
+    } catch (const Error& error) {
+      // Others see less; the run itself needs none of it.
+      if (!std::exchange(told_, true)) log_.warn(fmt::format("the run's status: {}", error.what()));
     }
-  });
-}
+  }
+
+  const RunFolder& folder_;
+  Attempt attempt_;
+  const StatusBoard& board_;
+  const Watchdog& watchdog_;
+  const Log& log_;
+  bool told_ = false;
+  std::jthread thread_;
+};
 
 Attempt make_attempt(comm::Communicator& comm, const slurm::Allocation& allocation) {
   Attempt attempt;
@@ -213,7 +268,8 @@ int launch(const ResolvedConfig& resolved, const RunOptions& options) {
 
   std::unique_ptr<comm::MpiSession> mpi;
   std::unique_ptr<comm::MpiCommunicator> comm;
-  std::jthread heartbeat;
+  StatusBoard board;
+  std::unique_ptr<Heartbeat> heartbeat;
   std::unique_ptr<Run> run;
   return or_leave(exit, [&] {
     mpi = std::make_unique<comm::MpiSession>();
@@ -222,15 +278,31 @@ int launch(const ResolvedConfig& resolved, const RunOptions& options) {
     check_same_configuration(*comm, resolved);
     compare_nccl_setups(*comm, allocation, log);
     const Attempt attempt = make_attempt(*comm, allocation);
-    run = std::make_unique<Run>(Run::Setting{resolved, allocation, attempt, folder, *comm, watchdog, log});
+    run = std::make_unique<Run>(
+        Run::Setting{resolved, allocation, attempt, folder, *comm, watchdog, board, log});
     run->prepare();
     claim(*comm, folder, attempt, options, log);
     exit.set_token(attempt.token());
+    exit.on_failure([&folder, &watchdog, attempt](const Outcome& outcome) {
+      folder.fence(attempt);  // the story of a folder that is another's by now is not ours to tell
+      append_event(folder.events(), watchdog.step(), "failed",
+                   fmt::format("exit code {}; {}; says {}", static_cast<int>(outcome.code), outcome.reason,
+                               outcome.who));
+    });
     watchdog.set_run({folder.late_ranks(), attempt.token(), comm->rank(),
                       comm::gather_texts(*comm, allocation.node),
                       [&](ExitCode code, const std::string& reason) { exit.leave(code, reason); },
                       [&] { return exit.failed_already(); }});
-    if (comm->rank() == 0) heartbeat = start_heartbeat(folder);
+    if (comm->rank() == 0) {
+      board.update([&](Status& status) {
+        status.job = attempt.job;
+        status.restart = attempt.restart;
+        status.node = attempt.node;
+        status.ranks = comm->size();
+        status.total = resolved.config.train.steps;
+      });
+      heartbeat = std::make_unique<Heartbeat>(folder, attempt, board, watchdog, log);
+    }
 
     run->start(options);
     Outcome outcome = run->execute();
@@ -242,6 +314,7 @@ int launch(const ResolvedConfig& resolved, const RunOptions& options) {
     if (comm->rank() == 0) {
       outcome.who = fmt::format("rank 0 on {}", attempt.node);
       exit.record(outcome);
+      heartbeat->stop();
       // A job that is going to be requeued keeps its folder.
       if (!attempt.in_slurm || outcome.code == ExitCode::finished) folder.release(attempt);
       log.info(outcome.code == ExitCode::finished

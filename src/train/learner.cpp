@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 
 #include "core/error.h"
 #include "device/cpu/cpu_device.h"
@@ -73,15 +74,18 @@ device::Tensor Learner::upload(const data::Batch& batch) const {
 }
 
 BatchResult Learner::train(const data::Batch& batch, std::int64_t step, bool accumulate) {
+  std::optional<Span> span(std::in_place, trace_, "forward", "compute");
   nn::Tape tape(model_->parameters(), {true, seed_, step, batch.ids});
   const nn::Variable outputs = model_->forward(tape, tape.input(upload(batch)));
   const BatchResult result = objective_(tape, outputs, batch);
+  span.emplace(trace_, "backward", "compute");
   tape.backward({accumulate, {}});
   statistics_ = tape.statistics();
   return result;
 }
 
 BatchResult Learner::evaluate(const data::Batch& batch) {
+  const Span span(trace_, "forward", "compute");
   std::optional<optim::WeightAverage::InUse> averaged;
   if (average_) averaged.emplace(*average_);
   nn::Tape tape(model_->parameters(), {false, seed_, 0, batch.ids});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checkpoint/state.h"
+#include "core/trace.h"
 #include "data/batch.h"
 #include "device/device.h"
 #include "models/model.h"
@@ -30,8 +31,8 @@ class Learner {
   // Throws Error(bad_config) where a micro-batch of an epoch of `samples` would be too small for the model.
   void check_micro_batches(std::int64_t micro_batch, std::int64_t samples) const;
 
-  // Throws Error(bad_config) where a micro-batch of an epoch of `samples` would be too small for the model.
-  void check_micro_batches(std::int64_t micro_batch, std::int64_t samples) const;
+  // From here on forward and backward passes are in the trace; null: not.
+  void set_trace(Trace* trace) { trace_ = trace; }
 
   // Forward and backward of one micro-batch at `step` (steps done before it). The gradient of the SUM of the
   // losses replaces the gradients or, with `accumulate`, is added to them.
@@ -90,6 +91,7 @@ class Learner {
   device::Tensor upload(const data::Batch& batch) const;
   std::vector<Named> state_tensors() const;
 
+  Trace* trace_ = nullptr;
   std::uint64_t seed_;
   std::vector<std::int64_t> sample_shape_;
   std::unique_ptr<device::Device> device_;

@@ -5,9 +5,12 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/clock.h"
+#include "core/files.h"
 #include "core/text.h"
+#include "train/event_log.h"
 
 namespace lockstep::train {
 
@@ -18,21 +21,32 @@ std::string field(const std::optional<double>& number) {
   return number ? csv_field(*number) : "";
 }
 
+// Of a curve in TensorBoard, which shows a thousand: more would only fill the disk.
+constexpr std::int64_t most_points = 20000;
+
 }  // namespace
 
 // Numbers that must be byte-equal between runs are written with `{}` or csv_field(): the shortest text that
 // reads back exactly.
-Records::Records(const RunFolder& folder, const Log& log, std::int64_t step, std::int64_t evaluated,
-                 std::int64_t log_every, std::int64_t total_steps)
+Records::Records(const RunFolder& folder, const Log& log, StatusBoard& board, const Config& config,
+                 const Attempt& attempt, std::int64_t step, std::int64_t evaluated)
     : log_(log),
-      log_every_(log_every),
-      total_steps_(total_steps),
+      board_(board),
+      log_every_(config.run.log_every),
+      total_steps_(config.train.steps),
+      tensorboard_every_(std::max<std::int64_t>(1, total_steps_ / most_points)),
       metrics_(folder.metrics(), "step,epoch,samples,loss,accuracy,learning_rate,gradient_norm", step),
       timings_(folder.timings(), "step,seconds,data_seconds,compute_seconds,communication_seconds", step),
       evaluations_(folder.evaluations(), "step,epoch,samples,loss,accuracy", evaluated),
       anomalies_(folder.anomalies(), "step,lane,sample,file,row,loss", step),
+      waited_(waiting_text(read_text(folder.events()).value_or(""), wall_seconds())),
       // The history of attempts stays whole: nothing in it is undone by a resume.
-      events_(folder.events(), "step,time,event,detail", std::numeric_limits<std::int64_t>::max()) {}
+      events_(folder.events(), event_header, std::numeric_limits<std::int64_t>::max()) {
+  if (config.run.tensorboard) {
+    tensorboard_.emplace(folder.tensorboard(), fmt::format("{}.{}", attempt.node, attempt.token()), step,
+                         [&log](const std::string& text) { log.warn(text); });
+  }
+}
 
 void Records::step(std::int64_t step, std::int64_t epoch, std::int64_t samples, const StepReport& report) {
   metrics_.append(fmt::format("{},{},{},{},{},{},{}", step, epoch, samples, csv_field(report.loss),
@@ -44,20 +58,39 @@ void Records::step(std::int64_t step, std::int64_t epoch, std::int64_t samples, 
   interval_.seconds += report.seconds;
   interval_.data_seconds += report.data_seconds;
   interval_.communication_seconds += report.communication_seconds;
+  if (tensorboard_ && (step % tensorboard_every_ == 0 || step == total_steps_)) {
+    const auto samples_per_second = static_cast<double>(report.samples) / std::max(report.seconds, 1e-9);
+    std::vector<Scalar> scalars{{"train/loss", report.loss},
+                                {"train/learning_rate", report.learning_rate},
+                                {"train/gradient_norm", report.gradient_norm},
+                                {"time/step_seconds", report.seconds},
+                                {"time/data_seconds", report.data_seconds},
+                                {"time/samples_per_second", samples_per_second}};
+    if (report.accuracy) scalars.push_back({"train/accuracy", *report.accuracy});
+    tensorboard_->add(step, scalars);
+  }
+  board_.update([&](Status& status) {
+    status.step = step;
+    status.epoch = epoch;
+    status.loss = report.loss;
+    status.learning_rate = report.learning_rate;
+    status.samples_per_second = interval_.samples_per_second();
+    status.seconds_left = static_cast<double>(total_steps_ - step) * interval_.seconds_per_step();
+  });
   if (step % log_every_ == 0 || step == total_steps_) progress(step, epoch, report);
 }
 
 void Records::progress(std::int64_t step, std::int64_t epoch, const StepReport& report) {
   const double seconds = interval_.seconds > 0 ? interval_.seconds : 1e-9;
-  const double left =
-      static_cast<double>(total_steps_ - step) * seconds / static_cast<double>(interval_.steps);
+  const double left = static_cast<double>(total_steps_ - step) * interval_.seconds_per_step();
   log_.info(
       fmt::format("step {}/{}  epoch {}  loss {:.4f}  lr {:.4g}  {:.0f} samples/s  data wait {:.0f} %  "
                   "communication {:.0f} %  ETA {}",
                   step, total_steps_, epoch, report.loss, report.learning_rate,
-                  static_cast<double>(interval_.samples) / seconds, 100 * interval_.data_seconds / seconds,
+                  interval_.samples_per_second(), 100 * interval_.data_seconds / seconds,
                   100 * interval_.communication_seconds / seconds, human_seconds(left)));
   interval_ = {};
+  if (tensorboard_) tensorboard_->flush();
 }
 
 void Records::suspects(std::int64_t step, std::span<const Suspect> suspects, const data::Dataset& dataset) {
@@ -77,6 +110,7 @@ void Records::roll_back(std::int64_t step, std::int64_t evaluated, std::span<con
   metrics_.replace_after(step, rows);
   timings_.replace_after(step, {});
   evaluations_.replace_after(evaluated, {});
+  if (tensorboard_) tensorboard_->go_back_to(step);
 }
 
 void Records::evaluation(std::int64_t step, std::int64_t epoch, const Evaluation& result) {
@@ -86,10 +120,30 @@ void Records::evaluation(std::int64_t step, std::int64_t epoch, const Evaluation
       result.accuracy ? fmt::format("accuracy {:.2f} %, ", 100 * *result.accuracy) : "";
   log_.info(fmt::format("evaluation after step {}: {}loss {:.4f} on {} samples", step, accuracy, result.loss,
                         result.samples));
+  if (tensorboard_) {
+    std::vector<Scalar> scalars{{"eval/loss", result.loss}};
+    if (result.accuracy) scalars.push_back({"eval/accuracy", *result.accuracy});
+    tensorboard_->add(step, scalars);
+    tensorboard_->flush();
+  }
+  board_.update([&](Status& status) {
+    status.evaluation_step = step;
+    status.evaluation_loss = result.loss;
+    status.evaluation_accuracy = result.accuracy;
+  });
+}
+
+void Records::checkpoint(std::int64_t step, std::string_view file, std::int64_t bytes, double seconds) {
+  event(step, "saved", fmt::format("{}; {} bytes; {:.3f} s", file, bytes, seconds));
+  if (tensorboard_) tensorboard_->flush();
+  board_.update([&](Status& status) {
+    status.checkpoint_step = step;
+    status.checkpoint_time = wall_seconds();
+  });
 }
 
 void Records::event(std::int64_t step, std::string_view name, std::string_view detail) {
-  events_.append(fmt::format("{},{:.3f},{},{}", step, wall_seconds(), name, csv_field(detail)));
+  events_.append(event_row(step, name, detail));
 }
 
 void Records::sync() {

@@ -1,19 +1,26 @@
 // What a run writes down beside its checkpoints, by rank 0: metrics.csv, eval.csv, anomalies.csv
-// (deterministic: byte-equal to those of an undisturbed run), timings.csv, events.csv, and the progress
-// lines.
+// (deterministic: byte-equal to those of an undisturbed run), timings.csv, events.csv, the curves for TensorBoard, what `lockstep
+// status` shows, and the progress lines.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/log.h"
 #include "data/dataset.h"
+#include "train/attempt.h"
+#include "train/config.h"
 #include "train/evaluator.h"
 #include "train/run_folder.h"
+#include "train/status.h"
 #include "train/step_log.h"
 #include "train/stepper.h"
 #include "train/suspects.h"
+#include "train/tensorboard.h"
 
 namespace lockstep::train {
 
@@ -29,8 +36,8 @@ class Records {
  public:
   // Drops rows of steps after `step`, the step of the checkpoint that the run resumes from, and of
   // evaluations after that of `evaluated`, the last one that the checkpoint knows of.
-  Records(const RunFolder& folder, const Log& log, std::int64_t step, std::int64_t evaluated,
-          std::int64_t log_every, std::int64_t total_steps);
+  Records(const RunFolder& folder, const Log& log, StatusBoard& board, const Config& config,
+          const Attempt& attempt, std::int64_t step, std::int64_t evaluated);
 
   // `step` counts from 1; `samples` since the start of the run.
   void step(std::int64_t step, std::int64_t epoch, std::int64_t samples, const StepReport& report);
@@ -40,13 +47,17 @@ class Records {
   // since makes room for the steps that are passed over.
   void roll_back(std::int64_t step, std::int64_t evaluated, std::span<const PassedOver> passed_over);
   void evaluation(std::int64_t step, std::int64_t epoch, const Evaluation& result);
+  // A checkpoint of `bytes` that took `seconds` is durable under the name `file`.
+  void checkpoint(std::int64_t step, std::string_view file, std::int64_t bytes, double seconds);
 
-  // One line in events.csv: "started", "resumed", "skipped", "alert", "stopped", "finished",
-  // ... All that people may want to be told goes through here.
+  // One line in events.csv: docs/formats.md lists them. All that people may want to be told goes through here.
   void event(std::int64_t step, std::string_view name, std::string_view detail);
 
   // To storage, before a checkpoint that counts on the rows is announced.
   void sync();
+
+  // How long the run waited for this attempt (event_log.h).
+  const std::string& waited() const { return waited_; }
 
   // The greatest step with an evaluation when the run was resumed.
   std::int64_t last_evaluation() const { return evaluations_.last_row_at_start(); }
@@ -57,13 +68,17 @@ class Records {
   void progress(std::int64_t step, std::int64_t epoch, const StepReport& report);
 
   const Log& log_;
+  StatusBoard& board_;
   std::int64_t log_every_;
   std::int64_t total_steps_;
+  std::int64_t tensorboard_every_;
   StepLog metrics_;
   StepLog timings_;
   StepLog evaluations_;
   StepLog anomalies_;
+  std::string waited_;  // before events_ is opened anew
   StepLog events_;
+  std::optional<TensorBoard> tensorboard_;
   // Since the last progress line.
   struct Interval {
     std::int64_t steps = 0;
@@ -71,6 +86,8 @@ class Records {
     double seconds = 0;
     double data_seconds = 0;
     double communication_seconds = 0;
+    double samples_per_second() const { return static_cast<double>(samples) / std::max(seconds, 1e-9); }
+    double seconds_per_step() const { return seconds / static_cast<double>(steps); }
   } interval_;
 };
 

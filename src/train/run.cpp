@@ -12,6 +12,7 @@
 #include "train/data_check.h"
 #include "train/identity.h"
 #include "train/resume.h"
+#include "train/signal_report.h"
 
 namespace lockstep::train {
 
@@ -24,6 +25,18 @@ constexpr double assumed_fixed_seconds = 2;
 int threads_of(const Config& config, const slurm::Allocation& allocation) {
   if (config.train.threads > 0) return static_cast<int>(config.train.threads);
   return std::max(1, allocation.cpus_per_task);
+}
+
+// The parts of the save that has just ended, one after the other.
+void trace_save(Trace* trace, const checkpoint::SaveReport& report) {
+  if (trace == nullptr) return;
+  double end = monotonic_seconds();
+  for (const auto& [name, seconds] :
+       {std::pair{"publish", report.publish_seconds}, std::pair{"flush", report.flush_seconds},
+        std::pair{"write", report.write_seconds}, std::pair{"create", report.create_seconds}}) {
+    trace->add(name, "checkpoint", Trace::Thread::training, end - seconds, end);
+    end -= seconds;
+  }
 }
 
 }  // namespace
@@ -50,6 +63,7 @@ void Run::prepare() {
 }
 
 void Run::start(const RunOptions& options) {
+  open_trace(options.trace);
   deadline_.emplace(setting_.allocation, setting_.comm.rank() == 0);
   check_content();
   if (config_.guard.anomaly == "rollback") initial_ = learner_->snapshot();
@@ -71,12 +85,13 @@ void Run::start(const RunOptions& options) {
   loader_.emplace(*train_data_, std::move(sampler), data::LaneRange{lanes.first, lanes.last},
                   data::Position{start.epoch, start.step_in_epoch},
                   static_cast<std::size_t>(config_.data.prefetch), config_.train.steps - step_,
-                  augment_options(config_));
+                  augment_options(config_), trace_.get());
   reducer_ = comm::make_reducer(
       config_.train.reduction == "exact" ? comm::ReduceMode::exact : comm::ReduceMode::fast, *reducer_comm_,
       virtual_workers);
   stepper_.emplace(config_, *learner_, *loader_, setting_.comm, *reducer_, setting_.watchdog, guard_,
-                   Clock{[this] { return deadline_near(); }, [this] { return clock_says_save(); }});
+                   Clock{[this] { return deadline_near(); }, [this] { return clock_says_save(); }},
+                   trace_.get());
   saved_at_ = monotonic_seconds();
   stall_alarm_.emplace(60 * config_.guard.stalled_minutes, saved_at_);
   announce();
@@ -122,6 +137,16 @@ void Run::check_same_data() {
   }
 }
 
+void Run::open_trace(const std::string& path) {
+  if (path.empty()) return;
+  comm::agree(setting_.comm, "open the trace", [&] {
+    trace_ = std::make_unique<Trace>(trace_path(path, setting_.attempt.restart, setting_.comm.rank()),
+                                     setting_.comm.rank(), setting_.allocation.node,
+                                     [&log = setting_.log](const std::string& text) { log.warn(text); });
+  });
+  learner_->set_trace(trace_.get());
+}
+
 ResumeSetting Run::resume_setting(bool fork) const {
   return {setting_.resolved,
           setting_.folder,
@@ -134,6 +159,7 @@ ResumeSetting Run::resume_setting(bool fork) const {
 }
 
 bool Run::resume(bool fork) {
+  const Span span(trace_.get(), "resume", "checkpoint");
   save_seconds_ =
       assumed_fixed_seconds + static_cast<double>(learner_->snapshot().bytes()) / assumed_bytes_per_second;
   const auto resumed = resume_newest(resume_setting(fork), *learner_);
@@ -164,16 +190,20 @@ void Run::open_records() {
   checkpoint::remove_stale_temporaries(setting_.folder.checkpoints(),
                                        {setting_.attempt.job, setting_.attempt.restart}, fence);
   if (config_.checkpoint.keep_best) checkpoint::link_best(setting_.folder.checkpoints(), best_.step(), fence);
-  records_.emplace(setting_.folder, setting_.log, step_, evaluated_step_, config_.run.log_every,
-                   config_.train.steps);
+  records_.emplace(setting_.folder, setting_.log, setting_.board, config_, setting_.attempt, step_,
+                   evaluated_step_);
   if (records_->last_metrics() < step_) {
     setting_.log.warn(fmt::format("{} ends at step {}, the checkpoint is of step {}: rows were lost",
                                   setting_.folder.metrics().string(), records_->last_metrics(), step_));
   }
   write_atomically(setting_.folder.path() / "config.ini", to_ini(setting_.resolved, true));
   records_->event(step_, step_ > 0 ? "resumed" : "started",
-                  fmt::format("{} ranks; job {} restart {}", setting_.comm.size(), setting_.attempt.job,
-                              setting_.attempt.restart));
+                  fmt::format("{} ranks; job {} restart {}{}", setting_.comm.size(), setting_.attempt.job,
+                              setting_.attempt.restart, records_->waited()));
+  setting_.board.update([&](Status& status) {
+    status.step = step_;
+    if (step_ > 0) status.checkpoint_step = step_;
+  });
 }
 
 void Run::announce() const {
@@ -261,6 +291,7 @@ Outcome Run::execute() {
     const bool due = save_scheduled() || save_by_clock_;
     if (due && !any(votes_) && !evaluation_due() && !saved()) save();
   }
+  if (any(votes_)) report_signals();
   // All is done and evaluated, or the ranks agreed to stop: either way this very step is what is kept.
   if (!saved() && step_ > 0) save();
   announce_bytes();
@@ -293,7 +324,9 @@ void Run::take_step() {
     samples_ += report.samples;
     if (records_) records_->step(step_, at.epoch, samples_, report);
   }
-  if (records_) alert_if_stalled();
+  if (!records_) return;
+  alert_if_stalled();
+  setting_.board.update([end = deadline_->end_time()](Status& status) { status.end_time = end; });
 }
 
 void Run::alert_if_stalled() {
@@ -306,8 +339,19 @@ void Run::alert_if_stalled() {
   records_->event(step_, "alert", text);
 }
 
+// Every rank knows that the ranks have agreed to stop: all come here.
+void Run::report_signals() {
+  const Watchdog::Waiting waiting(setting_.watchdog);
+  const auto signals = gather_signals(setting_.comm, setting_.allocation.node);
+  if (!records_) return;
+  std::optional<double> left;
+  if (const auto end = deadline_->end_time()) left = static_cast<double>(*end) - wall_seconds();
+  for (const std::string& line : signal_lines(signals, left)) records_->event(step_, "signal", line);
+}
+
 void Run::run_evaluation() {
   setting_.watchdog.enter(Phase::eval, step_);
+  const Span span(trace_.get(), "evaluation", "evaluation", step_);
   evaluation_ = evaluate(
       *learner_, *test_data_, config_.eval.batch, setting_.comm, setting_.watchdog,
       [this] { return deadline_near(); }, votes_);
@@ -349,6 +393,7 @@ void Run::clear_up_checkpoints(const checkpoint::Fence& fence) const {
 
 void Run::save() {
   setting_.watchdog.enter(Phase::checkpoint, step_);
+  const Span span(trace_.get(), "checkpoint", "checkpoint", step_);
   const double begin = monotonic_seconds();
   comm::agree(setting_.comm, "write the metrics to storage", [&] {
     if (records_) records_->sync();
@@ -363,6 +408,7 @@ void Run::save() {
     rollback_step_ = step_;
     initial_.reset();
   }
+  trace_save(trace_.get(), report);
   comm::agree(setting_.comm, "remove old checkpoints", [&] {
     if (setting_.comm.rank() == 0) {
       clear_up_checkpoints(options.fence);
@@ -375,7 +421,9 @@ void Run::save() {
   save_by_clock_ = false;
   setting_.log.info(fmt::format("saved {} ({}, {:.2f} s)", report.path.string(),
                                 human_bytes(static_cast<double>(report.file_bytes)), save_seconds_));
-  if (records_) records_->event(step_, "saved", report.path.filename().string());
+  if (records_) {
+    records_->checkpoint(step_, report.path.filename().string(), report.file_bytes, save_seconds_);
+  }
 }
 
 }  // namespace lockstep::train

@@ -12,6 +12,7 @@
 #include "comm/mpi_communicator.h"
 #include "comm/reducer.h"
 #include "core/log.h"
+#include "core/trace.h"
 #include "data/dataset.h"
 #include "slurm/allocation.h"
 #include "train/attempt.h"
@@ -27,6 +28,7 @@
 #include "train/resume.h"
 #include "train/run_folder.h"
 #include "train/stall_alarm.h"
+#include "train/status.h"
 #include "train/stepper.h"
 #include "train/stop.h"
 #include "train/watchdog.h"
@@ -36,6 +38,7 @@ namespace lockstep::train {
 struct RunOptions {
   bool fresh = false;  // start over; what is there goes into an archive
   bool fork = false;   // go on from the newest checkpoint although the configuration makes it another run
+  std::string trace;   // file of the timelines (core/trace.h), one per rank; empty: none
 };
 
 class Run {
@@ -48,6 +51,7 @@ class Run {
     const RunFolder& folder;
     comm::MpiCommunicator& comm;
     Watchdog& watchdog;
+    StatusBoard& board;
     const Log& log;
   };
 
@@ -76,6 +80,7 @@ class Run {
   // What a checkpoint knows beside the learner, position and guard.
   void take_over(const checkpoint::State& state);
   void open_records();
+  void open_trace(const std::string& path);
   void announce() const;
   void announce_bytes();
 
@@ -87,6 +92,7 @@ class Run {
   bool saved() const { return saved_step_ == step_ && saved_evaluation_ == evaluated_step_; }
   void take_step();
   void alert_if_stalled();
+  void report_signals();
   void run_evaluation();
   void save();
   void clear_up_checkpoints(const checkpoint::Fence& fence) const;
@@ -105,6 +111,7 @@ class Run {
   Setting setting_;
   const Config& config_;
   int threads_;
+  std::unique_ptr<Trace> trace_;  // null: none; outlives all that writes to it
   std::unique_ptr<comm::Communicator> reducer_comm_;
   comm::MpiCommunicator checkpoint_comm_;
 

@@ -46,6 +46,10 @@ Attempt from_text(const std::string& text) {
   return attempt;
 }
 
+bool says_ended(const std::string& text) {
+  return text.find("\nended=1\n") != std::string::npos;
+}
+
 bool same(const Attempt& a, const Attempt& b) {
   return a.job == b.job && a.restart == b.restart && a.cluster == b.cluster && a.node == b.node &&
          a.pid == b.pid;
@@ -57,12 +61,7 @@ std::string owner_alive(const Attempt& owner, const std::string& here, double he
   if (owner.in_slurm) {
     const auto answer = slurm::job_state(owner.job);
     if (answer.job) {
-      const bool over = answer.job->state == "COMPLETED" || answer.job->state == "FAILED" ||
-                        answer.job->state == "CANCELLED" || answer.job->state == "TIMEOUT" ||
-                        answer.job->state == "NODE_FAIL" || answer.job->state == "OUT_OF_MEMORY" ||
-                        answer.job->state == "BOOT_FAIL" || answer.job->state == "DEADLINE" ||
-                        answer.job->state == "PREEMPTED";
-      return over ? "" : fmt::format("job {} is {}", owner.job, answer.job->state);
+      return slurm::is_over(*answer.job) ? "" : fmt::format("job {} is {}", owner.job, answer.job->state);
     }
     if (answer.answered) return "";
   } else if (owner.node == here) {
@@ -95,8 +94,7 @@ bool RunFolder::claim(const Attempt& attempt, const OwnerAlive& alive, bool fres
     // Slurm cannot tell about another step of this very job, nor about another cluster's: their process and
     // their heartbeat can.
     owner.in_slurm = same_cluster && !same_job;
-    if (!requeued && !torn && text->find("\nended=1\n") == std::string::npos)
-      refuse_if_alive(owner, attempt, alive);
+    if (!requeued && !torn && !says_ended(*text)) refuse_if_alive(owner, attempt, alive);
   }
   // Before the folder has the new owner's name: a start that dies in between is obeyed again.
   if (fresh && !requeued) archive();
@@ -105,10 +103,7 @@ bool RunFolder::claim(const Attempt& attempt, const OwnerAlive& alive, bool fres
 }
 
 void RunFolder::refuse_if_alive(const Attempt& owner, const Attempt& attempt, const OwnerAlive& alive) const {
-  struct stat status {};
-  const double age = ::stat(owner_file().c_str(), &status) == 0
-                         ? wall_seconds() - static_cast<double>(status.st_mtime)
-                         : heartbeat_limit;
+  const double age = heartbeat_age();
   std::string reason = alive(owner, attempt.node, age);
   const auto end = std::chrono::steady_clock::now() + patience;
   while (!reason.empty() && !owner.in_slurm && std::chrono::steady_clock::now() < end) {
@@ -121,6 +116,18 @@ void RunFolder::refuse_if_alive(const Attempt& owner, const Attempt& attempt, co
       fmt::format("run folder {} is in use by job {} on {} ({}); give this run another run.dir, or end "
                   "that job first",
                   path_.string(), owner.job, owner.node, reason));
+}
+
+double RunFolder::heartbeat_age() const {
+  struct stat status {};
+  return ::stat(owner_file().c_str(), &status) == 0 ? wall_seconds() - static_cast<double>(status.st_mtime)
+                                                    : heartbeat_limit;
+}
+
+std::optional<RunFolder::Owner> RunFolder::owner() const {
+  const auto text = read_text(owner_file());
+  if (!text) return std::nullopt;
+  return Owner{from_text(*text), says_ended(*text), heartbeat_age()};
 }
 
 bool RunFolder::owned_by_step_of(const std::string& job, int restart) const {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "train/attempt.h"
@@ -31,6 +32,8 @@ class RunFolder {
   std::filesystem::path anomalies() const { return path_ / "anomalies.csv"; }
   std::filesystem::path events() const { return path_ / "events.csv"; }
   std::filesystem::path checked_data() const { return path_ / "checked"; }
+  std::filesystem::path status() const { return path_ / "status"; }
+  std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
   std::filesystem::path late_ranks() const { return path_ / "watch"; }
 
   // Creates the folder where needed and makes `attempt` its owner. A folder of another job that is alive, and
@@ -39,6 +42,14 @@ class RunFolder {
   // `fresh` what is there goes into an archive first, unless this is a requeued incarnation, which repeats
   // the command line of the first start. Returns whether it is one.
   bool claim(const Attempt& attempt, const OwnerAlive& alive, bool fresh = false);
+
+  struct Owner {
+    Attempt attempt;
+    bool ended = false;        // it said that it is done
+    double heartbeat_age = 0;  // seconds since its last sign of life
+  };
+  // Nothing where the folder was never claimed. Anybody may ask.
+  std::optional<Owner> owner() const;
 
   // Whether the owner is an earlier step of this very attempt, which may still live: then the attempt's
   // outcome is that step's to write. Any rank may ask.
@@ -59,6 +70,7 @@ class RunFolder {
 
  private:
   void refuse_if_alive(const Attempt& owner, const Attempt& attempt, const OwnerAlive& alive) const;
+  double heartbeat_age() const;
   std::filesystem::path owner_file() const { return path_ / "owner"; }
   std::filesystem::path path_;
 };

@@ -65,17 +65,7 @@ void StepLog::rewrite(std::int64_t last_step, const std::vector<std::string>& ro
 }
 
 void StepLog::append(std::string_view row) {
-  const std::string line = fmt::format("{}\n", row);
-  std::size_t done = 0;
-  while (done < line.size()) {
-    const ssize_t got = ::write(file_.get(), line.data() + done, line.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      throw Error(ExitCode::cannot_create,
-                  fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)));
-    }
-    done += static_cast<std::size_t>(got);
-  }
+  write_all(file_.get(), fmt::format("{}\n", row), path_);
 }
 
 void StepLog::sync() {

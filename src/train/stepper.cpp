@@ -27,7 +27,8 @@ optim::ScheduleOptions schedule_of(const Config::Optim& optim) {
 }  // namespace
 
 Stepper::Stepper(const Config& config, Learner& learner, data::Loader& loader, comm::Communicator& comm,
-                 comm::Reducer& reducer, Watchdog& watchdog, const Guard& guard, Clock clock)
+                 comm::Reducer& reducer, Watchdog& watchdog, const Guard& guard, Clock clock,
+                 Trace* trace)
     : config_(config),
       learner_(learner),
       loader_(loader),
@@ -36,6 +37,7 @@ Stepper::Stepper(const Config& config, Learner& learner, data::Loader& loader, c
       watchdog_(watchdog),
       guard_(guard),
       clock_(std::move(clock)),
+      trace_(trace),
       lanes_(comm::lanes_of(comm.rank(), comm.size(), static_cast<int>(config.virtual_workers()))),
       packet_(static_cast<int>(config.virtual_workers()), quantities, flags),
       statistics_(learner, comm, static_cast<int>(config.virtual_workers())),
@@ -46,9 +48,12 @@ bool Stepper::compute(std::int64_t steps_done, StepReport& report) {
   for (int lane = lanes_.first; lane < lanes_.last; ++lane) {
     const double asked = monotonic_seconds();
     std::optional<data::Batch> batch;
-    while (!batch) {
-      batch = loader_.next(look_up);
-      if (!batch && any(local_votes(clock_.deadline_near()))) return false;
+    {
+      const Span span(trace_, "data wait", "data");
+      while (!batch) {
+        batch = loader_.next(look_up);
+        if (!batch && any(local_votes(clock_.deadline_near()))) return false;
+      }
     }
     const double ready = monotonic_seconds();
     report.data_seconds += ready - asked;
@@ -61,6 +66,7 @@ bool Stepper::compute(std::int64_t steps_done, StepReport& report) {
       packet_.set(correct_count, lane, static_cast<double>(result.correct));
       packet_.set(sample_count, lane, static_cast<double>(batch->size));
       if (reducer_.wants_each_lane()) {
+        const Span span(trace_, "add to the tree", "reduction");
         const auto gradients = learner_.gradients();
         reducer_.add(lane, gradients);
       } else {
@@ -77,6 +83,7 @@ bool Stepper::compute(std::int64_t steps_done, StepReport& report) {
 
 StepReport Stepper::run(std::int64_t steps_done) {
   StepReport report;
+  const Span span(trace_, "step", "step", steps_done + 1);
   const double begin = monotonic_seconds();
   packet_.clear();
   reducer_.begin_step();
@@ -90,6 +97,7 @@ StepReport Stepper::run(std::int64_t steps_done) {
   const double at = monotonic_seconds();
   {
     const Watchdog::Waiting waiting(watchdog_);
+    const Span agreement(trace_, "agreement", "reduction");
     packet_.reduce(comm_);
   }
   report.communication_seconds += monotonic_seconds() - at;
@@ -127,6 +135,7 @@ StepReport Stepper::run(std::int64_t steps_done) {
 void Stepper::sum_gradients(StepReport& report) {
   const double begin = monotonic_seconds();
   const Watchdog::Waiting waiting(watchdog_);
+  const Span reduction(trace_, "reduction", "reduction");
   const auto gradients = learner_.gradients();
   reducer_.finish(gradients);
   statistics_.gather();
@@ -143,6 +152,7 @@ double Stepper::learning_rate(std::int64_t steps_done) const {
 }
 
 void Stepper::update(StepReport& report) {
+  const Span span(trace_, "optimizer", "compute");
   const double begin = monotonic_seconds();
   // The gradients are those of the sum of the losses: the mean comes in here, once, with the clipping.
   const double mean = 1.0 / static_cast<double>(report.samples);

@@ -11,6 +11,7 @@
 #include "comm/communicator.h"
 #include "comm/reducer.h"
 #include "comm/step_packet.h"
+#include "core/trace.h"
 #include "data/loader.h"
 #include "optim/schedule.h"
 #include "train/config.h"
@@ -53,9 +54,9 @@ struct Clock {
 class Stepper {
  public:
   // All references must outlive the stepper. `comm` is for the step's small collectives; the reducer has its
-  // own communicator.
+  // own communicator. `trace` may be null.
   Stepper(const Config& config, Learner& learner, data::Loader& loader, comm::Communicator& comm,
-          comm::Reducer& reducer, Watchdog& watchdog, const Guard& guard, Clock clock);
+          comm::Reducer& reducer, Watchdog& watchdog, const Guard& guard, Clock clock, Trace* trace);
 
   // The step after `steps_done` steps. Collective.
   StepReport run(std::int64_t steps_done);
@@ -78,6 +79,7 @@ class Stepper {
   Watchdog& watchdog_;
   const Guard& guard_;
   Clock clock_;
+  Trace* trace_;
   comm::LaneRange lanes_;
   // Of the present step. Kept until it is decided: a small part of what the loader holds for these lanes.
   std::vector<TakenBatch> taken_;

@@ -88,6 +88,16 @@ void Watchdog::enter(Phase phase, std::int64_t step) {
   place_ = {phase, step, monotonic_seconds()};
 }
 
+std::string Watchdog::where() const {
+  const std::lock_guard guard(mutex_);
+  return describe(place_.phase, place_.step);
+}
+
+std::int64_t Watchdog::step() const {
+  const std::lock_guard guard(mutex_);
+  return place_.step;
+}
+
 double Watchdog::limit(Phase phase) const {
   switch (phase) {
     case Phase::start:

@@ -47,6 +47,10 @@ class Watchdog {
   // The main thread says where it is. A new phase or step starts the clock again.
   void enter(Phase phase, std::int64_t step);
 
+  // Where the main thread is, for people: "step 12", "the checkpoint of step 12".
+  std::string where() const;
+  std::int64_t step() const;
+
   // While one of these lives, this rank waits for its peers: it is not itself the late one.
   class Waiting {
    public:

@@ -101,7 +101,7 @@ tell_result() {
   accuracy=$(awk -v a="$accuracy" 'BEGIN { printf "%.2f", 100 * a }')
   awk -v a="$accuracy" -v least="$least_accuracy" 'BEGIN { exit !(a >= least) }' ||
     fail "test accuracy $accuracy %, want at least $least_accuracy %"
-  "$prefix/share/lockstep/sbatch/loss-curve" "$results" "$results/loss-curve.png" >&2 || fail "the loss curve"
+  "$prefix/bin/lockstep" plot "$results" --out "$results" >"$work/plot.log" 2>&1 || fail "the curves: $(tail -n 1 "$work/plot.log")"
 
   tell "Done: the training survived its preemption"
   cat <<END
@@ -114,7 +114,7 @@ END
   cat <<END
   Ranks                   $(event started 4 | cut -d' ' -f1) before, $(event resumed 4 | cut -d' ' -f1) after
   Same bits               losses, gradient norms and accuracies equal those of the undisturbed run to the last digit
-  Loss curve              ${results#"$root"/}/loss-curve.png (also there: metrics.csv, eval.csv, events.csv, job.out)
+  Loss curve              ${results#"$root"/}/loss.png (also there: accuracy.png, throughput.png, *.csv, job.out)
 
 END
 }

@@ -13,7 +13,10 @@ run_case() {
   expect "state of the urgent job" "$(job_field "$urgent" JobState)" RUNNING
   await_end
   expect_match "first attempt" "$(event started 1 4)" '^4 ranks'
-  expect_match "second attempt" "$(event resumed 1 4)" '^2 ranks'
+  expect_match "second attempt" "$(event resumed 1 4)" '^2 ranks; .*; [0-9.]+ s after it stopped$'
+  expect_match "signal" "$(event signal 1 4)" '^TERM to rank [0-3] on n[0-9]+'
+  expect "requeues that are told" "$(count_events requeued)" 1
+  expect_match "status" "$(lockstep status "$run")" ': finished, all [0-9]+ steps are done'
   expect "step resumed from" "$(event resumed 1 1)" "$stopped_step"
   expect "stops" "$(count_events stopped)" 1
   expect_finished 1
