@@ -115,7 +115,8 @@ case_a_spike_is_an_anomaly_once_the_mean_has_settled() {
   guarded 0 "$run" "$@" >"$run.log" 2>&1 || return 1
   only_the_planted_sample "$run" 37 || return 1
   grep -q 'step 37 makes no update: the loss is [0-9.]*, more than 5 x the recent mean of' "$run.log" || return 1
-  chain_of "$run-chain" "$@" && same_anomalies "$run" "$run-chain"
+  # Too short a time since the second start for a mean that had to begin anew.
+  guarded 0 "$run-again" "$@" --train.steps=30 && guarded 2 "$run-again" "$@" && same_anomalies "$run" "$run-again"
 }
 
 case_too_many_anomalies_in_a_row_stop_the_run() {
@@ -178,8 +179,8 @@ case_the_best_checkpoint_is_kept_and_linked_to() {
     "$(printf 'step-%08d.h5 step-00000040.h5' "$best")" ]] || return 1
   [[ $(readlink "$run/checkpoints/best.h5") == $(printf 'step-%08d.h5' "$best") ]] || return 1
   "$lockstep" checkpoint verify "$run/checkpoints/best.h5" || return 1
-  chain_of "$run-chain" "$@" && same_run "$run" "$run-chain" || return 1
-  h5diff "$run/checkpoints/best.h5" "$run-chain/checkpoints/best.h5" /model /model
+  guarded 3 "$run-again" "$@" --train.steps=21 && guarded 0 "$run-again" "$@" && same_run "$run" "$run-again" || return 1
+  h5diff "$run/checkpoints/best.h5" "$run-again/checkpoints/best.h5" /model /model
 }
 
 case_a_loss_that_does_not_improve_raises_an_alert() {
