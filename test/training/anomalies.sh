@@ -101,7 +101,7 @@ case_a_rollback_finds_another_checkpoint_where_the_wanted_one_is_damaged() {
   planted
   set -- --guard.anomaly=rollback --checkpoint.every=5
   guarded 0 "$run" "$@" --train.steps=7 >"$run.log" 2>&1
-  printf 'X' | dd of="$run/checkpoints/step-00000005.h5" bs=1 seek=20000 conv=notrunc status=none
+  printf 'XXXXXXXX' | dd of="$run/checkpoints/step-00000005.h5" bs=1 seek=20000 conv=notrunc status=none
   guarded 2 "$run" "$@" --train.steps=12 >"$run.log" 2>&1 || return 1
   grep -q 'warning: .*step-00000005.h5.*; taking the newest intact one' "$run.log" &&
     grep -q 'back to the parameters of step 7, passing over the samples of steps 8 to 9' "$run.log" &&
@@ -115,7 +115,8 @@ case_a_spike_is_an_anomaly_once_the_mean_has_settled() {
   guarded 0 "$run" "$@" >"$run.log" 2>&1 || return 1
   only_the_planted_sample "$run" 37 || return 1
   grep -q 'step 37 makes no update: the loss is [0-9.]*, more than 5 x the recent mean of' "$run.log" || return 1
-  chain_of "$run-chain" "$@" && same_anomalies "$run" "$run-chain"
+  # Too short a time since the second start for a mean that had to begin anew.
+  guarded 0 "$run-again" "$@" --train.steps=30 && guarded 2 "$run-again" "$@" && same_anomalies "$run" "$run-again"
 }
 
 case_too_many_anomalies_in_a_row_stop_the_run() {
@@ -132,7 +133,7 @@ case_too_many_anomalies_in_a_row_stop_the_run() {
 early=(--optim.lr=0.3 --eval.every=3 --eval.patience=3)
 
 case_a_run_stops_early_at_any_rank_count_and_across_stops() {
-  local run=$scratch/early last
+  local run=$scratch/early-stop last
   planted
   set -- --data.train="$scratch/clean" "${early[@]}"
   guarded 0 "$run" "$@" >"$run.log" 2>&1 || return 1
@@ -167,7 +168,7 @@ case_an_evaluation_that_no_checkpoint_knows_of_is_made_again() {
 }
 
 case_the_best_checkpoint_is_kept_and_linked_to() {
-  local run=$scratch/best best
+  local run=$scratch/best-kept best
   planted
   set -- --data.train="$scratch/clean" "${early[@]}" --checkpoint.keep_best=on --checkpoint.every=4 \
     --checkpoint.keep=1 --eval.patience=0
@@ -178,16 +179,16 @@ case_the_best_checkpoint_is_kept_and_linked_to() {
     "$(printf 'step-%08d.h5 step-00000040.h5' "$best")" ]] || return 1
   [[ $(readlink "$run/checkpoints/best.h5") == $(printf 'step-%08d.h5' "$best") ]] || return 1
   "$lockstep" checkpoint verify "$run/checkpoints/best.h5" || return 1
-  chain_of "$run-chain" "$@" && same_run "$run" "$run-chain" || return 1
-  h5diff "$run/checkpoints/best.h5" "$run-chain/checkpoints/best.h5" /model /model
+  guarded 3 "$run-again" "$@" --train.steps=21 && guarded 0 "$run-again" "$@" && same_run "$run" "$run-again" || return 1
+  h5diff "$run/checkpoints/best.h5" "$run-again/checkpoints/best.h5" /model /model
 }
 
 case_a_loss_that_does_not_improve_raises_an_alert() {
   local run=$scratch/stalled
   planted
   set -- --optim.lr=0 --guard.anomaly=skip
-  guarded 0 "$run" "$@" --guard.stalled_minutes=1e-9 >"$run.log" 2>&1 || return 1
+  guarded 0 "$run" "$@" --guard.stalled_minutes=1e-9 2>&1 | tee "$run.log"
   grep -q 'the loss has not improved for ' "$run.log" || return 1
   grep -q ',alert,the loss has not improved' "$run/events.csv" || return 1
-  guarded 0 "$run-never" "$@" >"$run.log" 2>&1 && same_anomalies "$run" "$run-never"
+  guarded 0 "$run-never" "$@" && same_anomalies "$run" "$run-never"
 }
