@@ -27,25 +27,6 @@ constexpr double heartbeat_limit = 60;
 constexpr std::chrono::seconds patience{5};
 constexpr std::chrono::milliseconds look_again{50};
 
-std::string to_text(const Attempt& attempt) {
-  return fmt::format("job={}\nrestart={}\ncluster={}\nnode={}\npid={}\nstarted={}\nslurm={}\n", attempt.job,
-                     attempt.restart, attempt.cluster, attempt.node, attempt.pid, attempt.started,
-                     attempt.in_slurm ? 1 : 0);
-}
-
-Attempt from_text(const std::string& text) {
-  auto values = parse_key_values(text);
-  Attempt attempt;
-  attempt.job = values["job"];
-  attempt.restart = static_cast<int>(parse_int(values["restart"]).value_or(0));
-  attempt.cluster = values["cluster"];
-  attempt.node = values["node"];
-  attempt.pid = static_cast<long>(parse_int(values["pid"]).value_or(0));
-  attempt.started = parse_int(values["started"]).value_or(0);
-  attempt.in_slurm = values["slurm"] == "1";
-  return attempt;
-}
-
 bool says_ended(const std::string& text) {
   return text.find("\nended=1\n") != std::string::npos;
 }
@@ -81,7 +62,7 @@ bool RunFolder::claim(const Attempt& attempt, const OwnerAlive& alive, bool fres
 
   bool requeued = false;
   if (const auto text = read_text(owner_file())) {
-    Attempt owner = from_text(*text);
+    Attempt owner = parse_attempt(*text);
     const bool torn = owner.job.empty();  // nobody's
     const bool same_cluster = owner.in_slurm && attempt.in_slurm && owner.cluster == attempt.cluster;
     const bool same_job = same_cluster && owner.job == attempt.job;
@@ -127,19 +108,19 @@ double RunFolder::heartbeat_age() const {
 std::optional<RunFolder::Owner> RunFolder::owner() const {
   const auto text = read_text(owner_file());
   if (!text) return std::nullopt;
-  return Owner{from_text(*text), says_ended(*text), heartbeat_age()};
+  return Owner{parse_attempt(*text), says_ended(*text), heartbeat_age()};
 }
 
 bool RunFolder::owned_by_step_of(const std::string& job, int restart) const {
   const auto text = read_text(owner_file());
   if (!text) return false;
-  const Attempt owner = from_text(*text);
+  const Attempt owner = parse_attempt(*text);
   return owner.in_slurm && owner.job == job && owner.restart == restart;
 }
 
 void RunFolder::fence(const Attempt& attempt) const {
   const auto text = read_text(owner_file());
-  const Attempt owner = text ? from_text(*text) : Attempt{};
+  const Attempt owner = text ? parse_attempt(*text) : Attempt{};
   if (!same(owner, attempt)) {
     throw Error(
         ExitCode::cannot_create,
@@ -150,7 +131,8 @@ void RunFolder::fence(const Attempt& attempt) const {
 
 void RunFolder::release(const Attempt& attempt) const {
   const auto text = read_text(owner_file());
-  if (text && same(from_text(*text), attempt)) write_atomically(owner_file(), to_text(attempt) + "ended=1\n");
+  if (text && same(parse_attempt(*text), attempt))
+    write_atomically(owner_file(), to_text(attempt) + "ended=1\n");
 }
 
 void RunFolder::heartbeat() const {
