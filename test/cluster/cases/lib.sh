@@ -163,6 +163,24 @@ finish_after() {
   set_config train.steps "$steps"
 }
 
+# The moment of the event that a case is about: call it right before the stop, the kill or the order to Slurm.
+strike_now() { struck_at=$EPOCHREALTIME; }
+
+# report_recovery ROW EVENT SECONDS: a line "row|event|seconds" in the file RESULTS, of which the table in
+# docs/reliability.md is made. ROW is the number of the row in the failure matrix; SECONDS is the time from the event
+# to the first step done after it (see recovery_seconds), or - where the run rightly does not go on.
+report_recovery() { printf '%s|%s|%s\n' "$1" "$2" "$3" >>"$RESULTS"; }
+
+# recovery_seconds N: seconds from strike_now to the end of the first step of attempt N (from 1). Call it before
+# another attempt has repeated that step.
+recovery_seconds() {
+  local start step seconds
+  read -r step start < <(awk -F, '$3 == "started" || $3 == "resumed" { print $1, $2 }' "$run/events.csv" | sed -n "$1p")
+  [[ -n $start ]] || give_up "recovery_seconds: there is no attempt $1"
+  seconds=$(awk -F, -v step=$((step + 1)) '$1 == step { print $2 }' "$run/timings.csv")
+  awk -v from="$struck_at" -v start="$start" -v step="$seconds" 'BEGIN { printf "%.1f\n", start + step - from }'
+}
+
 # The end of a run that was disturbed: finished after `steps` steps, each done once, with the very bytes of a
 # run in one process that nobody disturbed.
 expect_finished() { # RESTARTS
