@@ -191,7 +191,11 @@ Outcome Run::execute() {
       take_step();
     }
     const bool due = config_.checkpoint.every > 0 && step_ % config_.checkpoint.every == 0;
-    if ((due || save_by_clock_) && !any(votes_) && !evaluation_due() && saved_step_ != step_) save();
+    if ((due || save_by_clock_) && !any(votes_) && !evaluation_due() && saved_step_ != step_) {
+      save();
+      // A stop request that came meanwhile has no need of another step and another save.
+      votes_ = agreed_votes(setting_.comm, deadline_near());
+    }
   }
   // All is done and evaluated, or the ranks agreed to stop: either way this very step is what is kept.
   if (saved_step_ != step_ && step_ > 0) save();
