@@ -27,7 +27,7 @@ expect_recovery() {
   await is_requeued "$job" "$1"
   said=$(grep '^lockstep: job' "$work/lockstep-$job.out")
   expect "lines of requeues" "$(grep -c ' in a row; requeueing$' <<<"$said")" "$1"
-  expect "nodes that are not well" "$(sinfo -h -N -p "low_$slot" -o %T | grep -cE 'drain|down|fail|not')" 0
+  expect "nodes that are not well" "$(sinfo -h -N -p "low_$name" -o %T | grep -cE 'drain|down|fail|not')" 0
   await has_happened resumed "$1"
   expect "resumed from a checkpoint" "$(($(event resumed "$1" 1) % 25))" 0
   await is_at_step $(($(event resumed "$1" 1) + 5))
@@ -61,7 +61,7 @@ run_case() {
   clear_fault
   finish_after 60
   expect_recovery 3 "out of memory in one rank"
-  expect_match "outcome of the attempt without memory" "$(outcome 2 code) $(outcome 2 reason)" '^76 .*memory'
+  expect_match "outcome of the attempt without memory" "$(outcome 2 code) $(outcome 2 reason)" '^76 out of memory: ask Slurm'
   expect "attempts that left an orderly stop" "$(count_events stopped)" 0
   await_end
   expect_finished 3

@@ -8,8 +8,9 @@
 #   # ruins: its nodes        no other case can run there afterwards
 # Its run has no end at first (train.steps is huge), so that whatever the case does to it strikes in time on any machine;
 # once it has struck, `finish_after` sets the end, and an undisturbed run of as many steps must have the same bytes
-# (exact mode). Variables for a case: name, work (its folder, in which jobs start), run (the run folder), job, slot,
-# cluster, first_node[$name].
+# (exact mode). Variables for a case: name, work (its folder, in which jobs start), run (the run folder), job, cluster,
+# first_node[$name]. Partitions of its own: low_$name is preempted by high_$name after a grace time of 30 s,
+# abrupt_$name without one.
 # shellcheck disable=SC2034,SC2154 # set there, used here, and the other way round
 
 max_seconds=150 # for one wait
@@ -110,7 +111,7 @@ on_cluster() { "$here/run" "$cluster" env -C "$name" "$@"; }
 
 # submit [SBATCH OPTION...]: the batch script that users copy, unmodified. Sets job.
 submit() {
-  job=$(on_cluster sbatch --parsable --partition="low_$slot" --export="ALL,PATH=$cluster/tools:$PATH" "$@" \
+  job=$(on_cluster sbatch --parsable --partition="low_$name" --export="ALL,PATH=$cluster/tools:$PATH" "$@" \
     "$cluster/prefix/share/lockstep/sbatch/train.sbatch" run.conf) || give_up "sbatch"
 }
 
@@ -136,14 +137,14 @@ submit_held() {
 
 # preempt NODES: a more important job takes so many nodes, until the end. Sets urgent.
 preempt() {
-  urgent=$(on_cluster sbatch --parsable --partition="high_$slot" --nodes="$1" --ntasks-per-node=1 \
+  urgent=$(on_cluster sbatch --parsable --partition="high_$name" --nodes="$1" --ntasks-per-node=1 \
     --job-name=urgent --output=/dev/null --wrap='exec sleep infinity') || give_up "sbatch of the urgent job"
 }
 
 # rank_pid RANK: the process of a rank of the job's present attempt.
 rank_pid() {
   local i pid
-  for ((i = first_node[$name]; i < first_node[$name] + slot_nodes[slot]; ++i)); do
+  for ((i = first_node[$name]; i < first_node[$name] + $(tag "$name" nodes); ++i)); do
     pid=$(scontrol listpids "$job.0" "n$i" 2>/dev/null | awk -v rank="$1" '$5 == rank { print $1; exit }')
     [[ -z $pid ]] || { printf '%s\n' "$pid" && return; }
   done
@@ -181,7 +182,7 @@ job_field() {
 }
 # Slurm's log of ends and requeues: asking it costs nothing while many cases wait.
 has_ended() {
-  grep "^JobId=$1 " "$cluster/log/jobcomp.txt" 2>/dev/null | grep -qvE ' JobState=(PENDING|NODE_FAIL|PREEMPTED) '
+  grep "^JobId=$1 " "$cluster/log/jobcomp.txt" 2>/dev/null | grep -qvE ' JobState=(PENDING|NODE_FAIL|PREEMPTED|TIMEOUT) '
 }
 is_requeued() { [[ $(grep -c "^JobId=$1 .* JobState=PENDING " "$cluster/log/jobcomp.txt") -ge $2 ]]; }
 is_cleaned_up() { [[ $(job_field "$job" JobState) != COMPLETING ]]; }
@@ -267,7 +268,7 @@ expect_undisturbed() { # STEPS
 # run_one CASE SLOT: in a subshell of its own; fails where anything was wrong.
 run_one() {
   declare -gA first_node=(["$1"]="${slot_first[$2]}")
-  name=$1 slot=$2 cluster=${slot_cluster[$2]} wrong=0 job=''
+  name=$1 cluster=${slot_cluster[$2]} wrong=0 job=''
   work=$cluster/work/$1
   run=$work/run
   # shellcheck source=/dev/null
@@ -276,19 +277,38 @@ run_one() {
   write_config
   # shellcheck source=/dev/null
   source "$here/cases/$name.sh"
-  trap tell_of_failure EXIT
+  make_partitions "$(tag "$name" nodes)"
+  trap 'tell_of_failure; free_nodes' EXIT
   run_case
   ((wrong == 0))
 }
 
+make_partitions() { # NODES
+  local first=${first_node[$name]} on
+  on="nodes=n[$first-$((first + $1 - 1))] defaulttime=30 maxtime=infinite"
+  # shellcheck disable=SC2086 # several words
+  {
+    scontrol create partitionname="low_$name" $on prioritytier=1 preemptmode=requeue gracetime=30
+    scontrol create partitionname="abrupt_$name" $on prioritytier=1 preemptmode=requeue gracetime=0
+    scontrol create partitionname="high_$name" $on prioritytier=10 preemptmode=off
+  } || give_up "scontrol create"
+}
+# Nothing may be left of this case where the next one runs.
+free_nodes() {
+  local kind
+  for kind in low abrupt high; do scancel --partition="${kind}_$name"; done
+  poll_for 30 nodes_are_idle || echo "after 30 s not all of its nodes are idle"
+}
+nodes_are_idle() { ! sinfo -h -N -p "low_$name" -o %T | grep -qvE '^(idle|down)'; }
+
 tell_of_failure() {
   local code=$?
   ((code != 0 || wrong != 0)) || return 0
+  wrong=1
   echo "--- the job's output, its end:"
   tail -n 25 "$work"/lockstep-*.out
   echo "--- events.csv:"
   cat "$run/events.csv" || true
   echo "--- jobcomp.txt:"
   grep "^JobId=$job " "$cluster/log/jobcomp.txt" | cut -c1-120 || true
-  exit 1
 }

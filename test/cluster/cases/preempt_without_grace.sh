@@ -7,7 +7,7 @@
 has_restarts() { [[ $(job_field "$job" Restarts) == "$1" ]]; }
 is_ending() { [[ $(job_field "$job" JobState) == COMPLETING ]]; }
 run_case() {
-  submit --partition="abrupt_$slot" --nodes=1
+  submit --partition="abrupt_$name" --nodes=1
   await is_at_step 20
   strike_now
   preempt 1
