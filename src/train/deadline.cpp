@@ -1,6 +1,6 @@
 #include "train/deadline.h"
 
-#include <chrono>
+#include <algorithm>
 
 #include "core/clock.h"
 #include "core/pause.h"
@@ -10,10 +10,16 @@ namespace lockstep::train {
 
 namespace {
 
-constexpr std::chrono::minutes ask_again{2};
 constexpr double reserve = 5;  // seconds
 
 }  // namespace
+
+std::chrono::seconds pause_before_asking(std::optional<double> seconds_left) {
+  constexpr double longest = 120;
+  constexpr double shortest = 5;
+  const double pause = std::clamp(seconds_left.value_or(4 * longest) / 4, shortest, longest);
+  return std::chrono::seconds(static_cast<std::int64_t>(pause));
+}
 
 Deadline::Deadline(const slurm::Allocation& allocation, bool ask) : end_(allocation.end_time) {
   if (!ask || !allocation.in_job()) return;
@@ -23,7 +29,10 @@ Deadline::Deadline(const slurm::Allocation& allocation, bool ask) : end_(allocat
         const std::lock_guard guard(mutex_);
         end_ = end;
       }
-      pause_for(ask_again, stop);
+      const auto known = end_time();
+      pause_for(pause_before_asking(known ? std::optional(static_cast<double>(*known) - wall_seconds())
+                                          : std::nullopt),
+                stop);
     }
   });
 }

@@ -1,6 +1,7 @@
 // When the job's time ends, and when saving must begin to be done by then (contract C4).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -10,11 +11,15 @@
 
 namespace lockstep::train {
 
+// How long to wait before Slurm is asked again for the end time, with so many seconds left until the known
+// one: the nearer it is, the sooner, so that a limit that was extended late is seen before the run stops.
+std::chrono::seconds pause_before_asking(std::optional<double> seconds_left);
+
 class Deadline {
  public:
-  // The end time comes from the environment where Slurm puts it there, else from `squeue`, asked at once and
-  // every two minutes in a thread of its own (the admin may extend the limit). Only rank 0 has one of these
-  // that asks.
+  // The end time comes from the environment where Slurm puts it there, and from `squeue`, asked at once and
+  // again after each pause_before_asking() in a thread of its own: an admin may move it. Only rank 0 has one
+  // of these that asks.
   Deadline(const slurm::Allocation& allocation, bool ask);
   ~Deadline();
   Deadline(const Deadline&) = delete;

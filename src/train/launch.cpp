@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <new>
 #include <thread>
 
 #include "comm/agreement.h"
@@ -15,10 +16,12 @@
 #include "core/clock.h"
 #include "core/files.h"
 #include "core/hash.h"
+#include "core/memory_reserve.h"
 #include "core/pause.h"
 #include "core/process_exit.h"
 #include "slurm/stop_signals.h"
 #include "train/event_log.h"
+#include "train/presence.h"
 #include "train/setup_digest.h"
 
 namespace lockstep::train {
@@ -236,11 +239,24 @@ void claim(comm::Communicator& comm, RunFolder& folder, const Attempt& attempt, 
   });
 }
 
+// How this rank learns that the next one exists no more; empty unless every rank could lock its place.
+std::function<bool()> watch_next_rank(comm::Communicator& comm, const RunFolder& folder) {
+  std::error_code ignored;  // then the file cannot be made either
+  std::filesystem::create_directories(folder.late_ranks(), ignored);
+  auto presence = std::make_shared<Presence>(folder.late_ranks() / "present", comm.rank());
+  std::int64_t held = presence->held() ? 1 : 0;
+  comm.all_reduce_min(std::span(&held, 1));
+  if (held == 0 || comm.size() == 1) return {};
+  return [presence, next = (comm.rank() + 1) % comm.size()] { return presence->is_gone(next); };
+}
+
 // Runs `work`, which gives an exit code. An error of this rank alone ends the process at once, before
 // anything that `work` built outside itself is destroyed: a destructor could wait for a thread, a thread for
 // a file system. One that all ranks have agreed on is told by rank 0, and all end in order with its code.
 template <typename Work>
 int or_leave(const Exit& exit, Work&& work) {
+  constexpr std::size_t enough = 64 << 20;  // for a thread's stack, a message and an outcome
+  MemoryReserve reserve(enough);
   try {
     return work();
   } catch (const AgreedError& error) {
@@ -248,6 +264,11 @@ int or_leave(const Exit& exit, Work&& work) {
     return static_cast<int>(error.code());
   } catch (const Error& error) {
     exit.leave(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    reserve.give_back();
+    // A fault of this node, not of the program: another attempt may get another one.
+    exit.leave(ExitCode::peer_failed,
+               "out of memory: ask Slurm for more (--mem), use more nodes, or a smaller train.micro_batch");
   } catch (const std::exception& error) {
     exit.leave(ExitCode::internal, fmt::format("internal error: {}", error.what()));
   }
@@ -292,7 +313,8 @@ int launch(const ResolvedConfig& resolved, const RunOptions& options) {
     watchdog.set_run({folder.late_ranks(), attempt.token(), comm->rank(),
                       comm::gather_texts(*comm, allocation.node),
                       [&](ExitCode code, const std::string& reason) { exit.leave(code, reason); },
-                      [&] { return exit.failed_already(); }});
+                      [&] { return exit.failed_already(); },
+                      watch_next_rank(*comm, folder)});
     if (comm->rank() == 0) {
       board.update([&](Status& status) {
         status.job = attempt.job;

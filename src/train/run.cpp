@@ -289,7 +289,11 @@ Outcome Run::execute() {
       take_step();
     }
     const bool due = save_scheduled() || save_by_clock_;
-    if (due && !any(votes_) && !evaluation_due() && !saved()) save();
+    if (due && !any(votes_) && !evaluation_due() && !saved()) {
+      save();
+      // A stop request that came meanwhile has no need of another step and another save.
+      votes_ = agreed_votes(setting_.comm, deadline_near());
+    }
   }
   if (any(votes_)) report_signals();
   // All is done and evaluated, or the ranks agreed to stop: either way this very step is what is kept.

@@ -133,6 +133,12 @@ void Watchdog::watch(const std::stop_token& stop) {
     if (known && slurm::received_stop_signal() != 0 && run.failed_already()) {
       run.leave(ExitCode::peer_failed, "another rank failed");
     }
+    if (known && has_lost_next_rank(run, place)) {
+      const std::size_t next = (static_cast<std::size_t>(run.rank) + 1) % run.nodes.size();
+      run.leave(
+          ExitCode::peer_failed,
+          fmt::format("rank {} on {} ended without a word: killed, or out of memory", next, run.nodes[next]));
+    }
     const double spent = monotonic_seconds() - place.since;
     if (spent > limit(place.phase)) give_up(place);
     // At half the limit each rank that still runs leaves word where it is, for whoever gives up first.
@@ -147,6 +153,23 @@ void Watchdog::watch(const std::stop_token& stop) {
       published = -1;
     }
   }
+}
+
+// A rank that is killed lets srun send TERM to the others, which wait for it in a collective: without this
+// they would stay until Slurm kills them too. With each rank looking after the next, one look per rank is
+// enough: the last one before a gap finds it, and the others find its outcome. At the end of the run ranks go
+// in any order.
+bool Watchdog::has_lost_next_rank(const Run& run, const Place& place) {
+  // All ranks may be on their way out with the same error, which rank 0 is just writing down.
+  constexpr double patience = 2;
+  const bool missing = run.next_rank_is_gone && slurm::received_stop_signal() != 0 &&
+                       place.phase != Phase::finish && run.next_rank_is_gone();
+  if (!missing) {
+    missing_since_ = -1;
+    return false;
+  }
+  if (missing_since_ < 0) missing_since_ = monotonic_seconds();
+  return monotonic_seconds() - missing_since_ > patience;
 }
 
 void Watchdog::publish(const Run& run, const Place& place) const {

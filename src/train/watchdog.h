@@ -32,6 +32,8 @@ class Watchdog {
     std::function<void(ExitCode, const std::string&)> leave;
     // True when this attempt's outcome is already a failure: then a stop signal means "leave now" (C5).
     std::function<bool()> failed_already;
+    // True when the next rank (after the last: rank 0) exists no more; empty where that cannot be known.
+    std::function<bool()> next_rank_is_gone;
   };
 
   // Before MPI is up: node and rank from the environment; the rank may change by set_rank(). Must be made on
@@ -71,6 +73,7 @@ class Watchdog {
   };
   void watch(const std::stop_token& stop);
   double limit(Phase phase) const;
+  bool has_lost_next_rank(const Run& run, const Place& place);
   void publish(const Run& run, const Place& place) const;
   static std::string note_of(const Run& run, std::size_t rank);
   std::string late_ranks(const Run& run, const Place& place) const;
@@ -84,6 +87,7 @@ class Watchdog {
   Place place_;
   std::unique_ptr<Run> run_;
   std::atomic<int> waiting_{0};
+  double missing_since_ = -1;  // of the watching thread alone
   std::jthread thread_;
 };
 

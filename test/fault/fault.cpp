@@ -1,22 +1,28 @@
 // A library for LD_PRELOAD that lets a named call fail at a chosen moment, to test what must survive it.
 //
-//   LOCKSTEP_FAULT=FUNCTION:COUNT:RANK:ACTION
-//     FUNCTION  H5Dwrite, H5Fflush, H5Fclose, pwrite, pwritev, fsync, rename, MPI_Allreduce
+//   LOCKSTEP_FAULT=FUNCTION:COUNT:RANK:ACTION[:PATH]
+//     FUNCTION  H5Dwrite, H5Fflush, H5Fclose, pread, pwrite, pwritev, fsync, rename, MPI_Allreduce
 //     COUNT     the first call struck, counted from 1 in each process
 //     RANK      the rank struck, or "all" (PMIX_RANK, SLURM_PROCID or OMPI_COMM_WORLD_RANK; 0 without them)
 //     ACTION    kill   SIGKILL to the process itself, before the call
 //               stall  never returns
+//               hold   returns, and then makes the call, when the fault is taken away from its FILE
 //               term   SIGTERM to the process itself at this one call, which is then made: a stop request at
-//               a
-//                      chosen place
+//                      a chosen place
+//               memory takes all memory that the process may have, whose limit becomes what it has; the call
+//                      is then made
 //               fail   POSIX calls return -1 with ENOSPC without being made, from this call on; HDF5 calls
-//               are
-//                      made, because the peers are in them too, and then report failure
+//                      are made, because the peers are in them too, and then report failure
 //               eio    the same with EIO
+//     PATH      pread, fsync, rename, pwrite, pwritev count and fail only for files with this text in their
+//               path (default: LOCKSTEP_FAULT_PATH; without it every file)
+//   LOCKSTEP_FAULT=@FILE        the fault is what the file says, which may come, change and go while the
+//                               program runs: COUNT counts from its coming.
 //   LOCKSTEP_FAULT_MARKER=FILE  is created before the fault strikes, with the rank's number appended, so that
-//                               a test can prove that it did.
-//   LOCKSTEP_FAULT_PATH=TEXT    fsync, rename, pwrite, pwritev count and fail only for files with TEXT in
-//                               their path (default: every file)
+//                               a test can prove that it did; a SIGTERM that comes during `hold` makes
+//                               another, with ".term" after the number.
+//   LOCKSTEP_FAULT_PACE=N       each step takes N milliseconds longer: many runs at once on a small machine
+//                               leave time to each other.
 //
 // Example: LOCKSTEP_FAULT=H5Dwrite:3:1:kill LD_PRELOAD=build/test/libfault.so
 #include <dlfcn.h>
@@ -24,23 +30,30 @@
 #include <hdf5.h>
 #include <mpi.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <functional>
+#include <iterator>
 #include <string>
 #include <string_view>
 
 namespace {
 
 struct Plan {
+  std::string text;
   std::string function;
   long count = 0;
   std::string rank;
   std::string action;
+  std::string path;
 };
 
 std::string environment(const char* name) {
@@ -56,42 +69,103 @@ std::string own_rank() {
   return "0";
 }
 
-// Parsed at each call: the environment does not change, and a library that is loaded into every program keeps
-// no state that could be destroyed before its last use.
+// Parsed at each call: a library that is loaded into every program keeps no state that could be destroyed
+// before its last use.
 Plan plan() {
   Plan result;
   std::string text = environment("LOCKSTEP_FAULT");
-  std::string* const fields[] = {&result.function, nullptr, &result.rank, &result.action};
+  if (text.starts_with('@')) {
+    std::ifstream file(text.substr(1));
+    text.assign(std::istreambuf_iterator<char>(file), {});
+    while (text.ends_with('\n')) text.pop_back();
+  }
+  result.text = text;
+  std::string count;
+  std::string* const fields[] = {&result.function, &count, &result.rank, &result.action, &result.path};
   for (std::string* field : fields) {
     const auto end = text.find(':');
-    const std::string part = text.substr(0, end);
-    if (field == nullptr) {
-      result.count = std::strtol(part.c_str(), nullptr, 10);
-    } else {
-      *field = part;
-    }
+    *field = text.substr(0, end);
     text = end == std::string::npos ? "" : text.substr(end + 1);
   }
+  result.count = std::strtol(count.c_str(), nullptr, 10);
+  if (result.path.empty()) result.path = environment("LOCKSTEP_FAULT_PATH");
   return result;
 }
 
-void mark() {
-  const std::string marker = environment("LOCKSTEP_FAULT_MARKER");
-  if (marker.empty()) return;
-  const int fd = ::open((marker + own_rank()).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+void create(const char* file) {
+  const int fd = ::open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (fd >= 0) ::close(fd);
 }
 
+std::string marker(std::string_view suffix = "") {
+  const std::string base = environment("LOCKSTEP_FAULT_MARKER");
+  return base.empty() ? base : base + own_rank() + std::string(suffix);
+}
+
+// What a handler of signals can reach: plain static storage.
+struct sigaction handler_before;
+char term_marker[4096];
+
+void note_term(int number) {
+  const int saved = errno;
+  create(term_marker);
+  errno = saved;
+  if (handler_before.sa_handler != SIG_DFL && handler_before.sa_handler != SIG_IGN) {
+    handler_before.sa_handler(number);
+  }
+}
+
+void hold(const std::string& text) {
+  const std::string file = marker(".term");
+  file.copy(term_marker, sizeof term_marker - 1);
+  ::sigaction(SIGTERM, nullptr, &handler_before);
+  struct sigaction noting = handler_before;
+  noting.sa_handler = note_term;
+  ::sigaction(SIGTERM, &noting, nullptr);
+  create(marker().c_str());  // from here on a signal is seen
+  constexpr useconds_t look_up = 20'000;
+  while (plan().text == text) ::usleep(look_up);
+  ::sigaction(SIGTERM, &handler_before, nullptr);
+}
+
+// From here on every allocation that needs a byte more than is free somewhere fails, as on a node whose
+// memory is used up.
+void take_all_memory() {
+  long pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const auto now = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE));
+  const rlimit limit{now, now};
+  ::setrlimit(RLIMIT_AS, &limit);
+  constexpr std::size_t large = std::size_t{1} << 24;
+  constexpr std::size_t small = 2048;
+  void* volatile block = nullptr;
+  const auto take = [&](std::size_t size) {
+    do block = std::malloc(size);
+    while (block != nullptr);
+  };
+  for (std::size_t size = large; size > small; size /= 2) take(size);
+  for (std::size_t size = small; size > 0; size -= 16) take(size);
+}
+
+struct Counter {
+  std::atomic<std::size_t> plan;  // the fault for which it counts
+  std::atomic<long> calls;
+};
+
 // True if this call is to fail; does not return from kill and stall.
-bool strikes(std::string_view function, std::atomic<long>& calls) {
-  const Plan fault = plan();
+bool strikes(const Plan& fault, std::string_view function, Counter& counter) {
   if (fault.function != function || (fault.rank != "all" && fault.rank != own_rank())) return false;
-  const long call = ++calls;
+  const std::size_t name = std::hash<std::string>{}(fault.text);
+  if (counter.plan.exchange(name) != name) counter.calls = 0;
+  const long call = ++counter.calls;
   if (call < fault.count) return false;
-  if (call == fault.count) mark();
+  const bool first = call == fault.count;
+  if (first && fault.action != "hold") create(marker().c_str());
   if (fault.action == "kill") ::kill(::getpid(), SIGKILL);
-  if (fault.action == "term") {
-    if (call == fault.count) ::kill(::getpid(), SIGTERM);
+  if (fault.action == "term" || fault.action == "hold" || fault.action == "memory") {
+    if (first && fault.action == "term") ::kill(::getpid(), SIGTERM);
+    if (first && fault.action == "hold") hold(fault.text);
+    if (first && fault.action == "memory") take_all_memory();
     return false;
   }
   while (fault.action == "stall") ::pause();
@@ -99,15 +173,31 @@ bool strikes(std::string_view function, std::atomic<long>& calls) {
   return true;
 }
 
-bool path_matches(std::string_view path) {
-  const std::string wanted = environment("LOCKSTEP_FAULT_PATH");
-  return wanted.empty() || path.find(wanted) != std::string_view::npos;
+bool strikes(std::string_view function, Counter& counter) {
+  return strikes(plan(), function, counter);
 }
 
-bool file_matches(int fd) {
+std::string path_of(int fd) {
   char path[4096];
   const ssize_t length = ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path, sizeof path);
-  return length > 0 && path_matches({path, static_cast<std::size_t>(length)});
+  return {path, static_cast<std::size_t>(std::max<ssize_t>(0, length))};
+}
+
+bool strikes_path(std::string_view function, Counter& counter, std::string_view path) {
+  const Plan fault = plan();
+  return fault.function == function && path.find(fault.path) != std::string_view::npos &&
+         strikes(fault, function, counter);
+}
+
+bool strikes_file(std::string_view function, Counter& counter, int fd) {
+  const Plan fault = plan();
+  return fault.function == function && path_of(fd).find(fault.path) != std::string::npos &&
+         strikes(fault, function, counter);
+}
+
+void pace() {
+  const std::string text = environment("LOCKSTEP_FAULT_PACE");
+  if (!text.empty()) ::usleep(static_cast<useconds_t>(1000 * std::strtol(text.c_str(), nullptr, 10)));
 }
 
 template <typename F>
@@ -115,8 +205,9 @@ F* next(const char* name) {
   return reinterpret_cast<F*>(::dlsym(RTLD_NEXT, name));
 }
 
-std::atomic<long> write_calls, flush_calls, close_calls, pwrite_calls, pwritev_calls, fsync_calls,
+Counter write_calls, flush_calls, close_calls, pread_calls, pwrite_calls, pwritev_calls, fsync_calls,
     rename_calls, allreduce_calls;
+std::atomic<bool> reduced;
 
 }  // namespace
 
@@ -140,8 +231,17 @@ herr_t H5Fclose(hid_t file) {
   return fail ? -1 : status;
 }
 
+ssize_t pread(int fd, void* data, size_t count, off_t offset) {
+  if (strikes_file("pread", pread_calls, fd)) return -1;
+  return next<decltype(pread)>("pread")(fd, data, count, offset);
+}
+
+ssize_t pread64(int fd, void* data, size_t count, off64_t offset) {
+  return pread(fd, data, count, offset);
+}
+
 ssize_t pwrite(int fd, const void* data, size_t count, off_t offset) {
-  if (file_matches(fd) && strikes("pwrite", pwrite_calls)) return -1;
+  if (strikes_file("pwrite", pwrite_calls, fd)) return -1;
   return next<decltype(pwrite)>("pwrite")(fd, data, count, offset);
 }
 
@@ -150,7 +250,7 @@ ssize_t pwrite64(int fd, const void* data, size_t count, off64_t offset) {
 }
 
 ssize_t pwritev(int fd, const iovec* parts, int count, off_t offset) {
-  if (file_matches(fd) && strikes("pwritev", pwritev_calls)) return -1;
+  if (strikes_file("pwritev", pwritev_calls, fd)) return -1;
   return next<decltype(pwritev)>("pwritev")(fd, parts, count, offset);
 }
 
@@ -161,16 +261,24 @@ ssize_t pwritev64(int fd, const iovec* parts, int count, off64_t offset) {
 int MPI_Allreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   // Only a signal can be sent here: a collective that is not made would be an error of ours.
   (void)strikes("MPI_Allreduce", allreduce_calls);
+  reduced = true;
+  pace();
   return next<decltype(MPI_Allreduce)>("MPI_Allreduce")(send, receive, count, type, op, comm);
 }
 
+// A rank that is alone reduces nothing: there the row of the step, in metrics.csv, sets the pace.
+ssize_t write(int fd, const void* data, size_t count) {
+  if (!reduced && !environment("LOCKSTEP_FAULT_PACE").empty() && path_of(fd).ends_with("metrics.csv")) pace();
+  return next<decltype(write)>("write")(fd, data, count);
+}
+
 int fsync(int fd) {
-  if (file_matches(fd) && strikes("fsync", fsync_calls)) return -1;
+  if (strikes_file("fsync", fsync_calls, fd)) return -1;
   return next<decltype(fsync)>("fsync")(fd);
 }
 
 int rename(const char* from, const char* to) noexcept {
-  if (path_matches(from) && strikes("rename", rename_calls)) return -1;
+  if (strikes_path("rename", rename_calls, from)) return -1;
   return next<decltype(rename)>("rename")(from, to);
 }
 

@@ -8,6 +8,6 @@ run_case() {
   submit --nodes=1
   await_end
   expect_job FAILED 0 78:0
-  expect_match "what the job says" "$(cat "$work/lockstep-$job.out")" 'run.conf:15: unknown key train.stepz; did you mean train.steps'
+  expect_match "what the job says" "$(cat "$work/lockstep-$job.out")" 'run.conf:[0-9]*: unknown key train.stepz; did you mean train.steps'
   [[ ! -e $run ]] || expect "run folder" "$run" "none"
 }

@@ -1,9 +1,16 @@
 # shellcheck shell=bash
-# What the cases share. Sourced by ../test, which sets: here, cluster, logs, first_node.
+# What the cases share. Sourced by ../test, which sets: here, prefix, RESULTS, slot_cluster, slot_first.
 #
-# A case is a file that tells its number of nodes and defines `run_case`. Its run has no end at first (train.steps is huge),
-# so that whatever the case does to it strikes in time on any machine; once it has struck, `finish_after` sets
-# the end, and an undisturbed run of as many steps must have the same bytes (exact mode).
+# A case is a file that defines `run_case` and has lines for ../test:
+#   # nodes: N                how many it needs, of its own
+#   # starts first: WHY       it takes longer than most
+#   # long: WHY               it is run by `test --long` only
+#   # ruins: its nodes        no other case can run there afterwards
+# Its run has no end at first (train.steps is huge), so that whatever the case does to it strikes in time on any machine;
+# once it has struck, `finish_after` sets the end, and an undisturbed run of as many steps must have the same bytes
+# (exact mode). Variables for a case: name, work (its folder, in which jobs start), run (the run folder), job, cluster,
+# first_node[$name]. Partitions of its own: low_$name is preempted by high_$name after a grace time of 30 s,
+# abrupt_$name without one.
 # shellcheck disable=SC2034,SC2154 # set there, used here, and the other way round
 
 max_seconds=150 # for one wait
@@ -27,7 +34,8 @@ expect_match() {
 
 await() { poll_for "$max_seconds" "$@" || give_up "not within $max_seconds s: $*"; }
 
-# The first samples of Fashion-MNIST's test split, as IDX files of their own.
+# The first samples of Fashion-MNIST's test split, as IDX files of their own; to evaluate on, the same once more, so
+# that a path tells what a rank reads for.
 make_data() {
   local folder=$cluster/data count=400 size=784 packaged
   packaged=$(dirname "$(dpkg -L dataset-fashion-mnist | grep '/t10k-images-idx3-ubyte\.gz$')")
@@ -40,7 +48,38 @@ make_data() {
     gzip -1 >"$folder/labels.gz" || true
   "$cluster/prefix/bin/lockstep" data import idx --images "$folder/images.gz" --labels "$folder/labels.gz" \
     --classes 10 --shards 3 --out "$folder/train"
+  cp -R "$folder/train" "$folder/test"
 }
+
+# make_tools LIBFAULT: what stands before the real program in the PATH of jobs. Ranks can be struck by set_fault, and
+# take their time for a step: so many runs at once on a small machine do not get in each other's way. A file
+# `before` of the case is carried out first, with the arguments of the program.
+make_tools() {
+  mkdir "$cluster/tools"
+  cp "$1" "$cluster/tools/libfault.so"
+  cat >"$cluster/tools/lockstep" <<END
+#!/bin/bash
+is_rank() { [[ -n \${SLURM_PROCID:-} && \$1 == train && \$* != *--check* ]]; }
+[[ ! -e before ]] || source ./before
+if is_rank "\$@"; then
+  export LD_PRELOAD=$cluster/tools/libfault.so LOCKSTEP_FAULT=@\$PWD/fault LOCKSTEP_FAULT_MARKER=\$PWD/struck.
+  export LOCKSTEP_FAULT_PACE=10
+fi
+exec $cluster/prefix/bin/lockstep "\$@"
+END
+  chmod 755 "$cluster"/tools/*
+}
+
+# set_fault FUNCTION:COUNT:RANK:ACTION[:PATH]: as in ../../fault/fault.cpp; COUNT counts from now. It may be set before
+# a job is submitted and while one runs, and stays until clear_fault, which also lets a call that is held go on.
+set_fault() {
+  rm -f "$work"/struck.*
+  printf '%s\n' "$1" >"$work/.fault"
+  mv "$work/.fault" "$work/fault"
+}
+clear_fault() { rm -f "$work/fault"; }
+await_struck() { await test -e "$work/struck.$1"; }         # RANK
+await_told_to_stop() { await test -e "$work/struck.$1.term"; } # RANK: while its call is held
 
 # set_config KEY VALUE: in the configuration of the case, in one step: a job may be reading it.
 set_config() {
@@ -53,7 +92,7 @@ write_config() {
 run.dir = run
 run.log_every = 1000
 data.train = $cluster/data/train
-data.test = $cluster/data/train
+data.test = $cluster/data/test
 model.name = mlp
 model.hidden = 64
 model.dropout = 0.2
@@ -63,6 +102,7 @@ train.micro_batch = 8
 train.reduction = exact
 optim.clip_norm = 1
 eval.every = 50
+eval.batch = 50
 checkpoint.every = 0
 END
 }
@@ -71,27 +111,27 @@ on_cluster() { "$here/run" "$cluster" env -C "$name" "$@"; }
 
 # submit [SBATCH OPTION...]: the batch script that users copy, unmodified. Sets job.
 submit() {
-  job=$(on_cluster sbatch --parsable --partition="low_$name" "$@" \
+  job=$(on_cluster sbatch --parsable --partition="low_$name" --export="ALL,PATH=$cluster/tools:$PATH" "$@" \
     "$cluster/prefix/share/lockstep/sbatch/train.sbatch" run.conf) || give_up "sbatch"
 }
 
-# submit_held RANK [SBATCH OPTION...]: in the first attempt this rank does not start before the file `go` exists;
-# that it got there, and that TERM came meanwhile, is told by the files `waiting` and `signalled`.
-submit_held() {
-  local rank=$1
-  shift
-  mkdir "$work/bin"
-  cat >"$work/bin/lockstep" <<END
-#!/bin/bash
-if [[ \${SLURM_PROCID:-} == $rank && \$1 == train && \$* != *--check* && -z \${SLURM_RESTART_COUNT:-} ]]; then
+# hold_before CONDITION [RESTART]: in the attempt after so many restarts (0) the program does not start where CONDITION
+# is true, before the file `go` exists; that it got there, and that TERM came meanwhile, is told by the files
+# `waiting` and `signalled`.
+hold_before() {
+  rm -f "$work"/{go,waiting,signalled}
+  cat >"$work/before" <<END
+if [[ \${SLURM_RESTART_COUNT:-0} == ${2:-0} ]] && $1; then
   trap 'touch signalled' TERM
   touch waiting
   until [[ -e go ]]; do sleep 0.1; done
 fi
-exec $cluster/prefix/bin/lockstep "\$@"
 END
-  chmod 755 "$work/bin/lockstep"
-  submit "$@" --export="ALL,PATH=$work/bin:$PATH"
+}
+# submit_held RANK [SBATCH OPTION...]: in the first attempt this rank does not start before the file `go` exists.
+submit_held() {
+  hold_before "is_rank \"\$@\" && [[ \$SLURM_PROCID == $1 ]]"
+  submit "${@:2}"
   await test -e "$work/waiting"
 }
 
@@ -101,12 +141,29 @@ preempt() {
     --job-name=urgent --output=/dev/null --wrap='exec sleep infinity') || give_up "sbatch of the urgent job"
 }
 
+# rank_pid RANK: the process of a rank of the job's present attempt.
+rank_pid() {
+  local i pid
+  for ((i = first_node[$name]; i < first_node[$name] + $(tag "$name" nodes); ++i)); do
+    pid=$(scontrol listpids "$job.0" "n$i" 2>/dev/null | awk -v rank="$1" '$5 == rank { print $1; exit }')
+    [[ -z $pid ]] || { printf '%s\n' "$pid" && return; }
+  done
+  give_up "there is no process of rank $1"
+}
+
 steps_done() {
   local lines
   lines=$(grep -c '' "$run/metrics.csv" 2>/dev/null) || lines=1
   printf '%d\n' "$((lines - 1))"
 }
 is_at_step() { (($(steps_done) >= $1)); }
+stands_still() { # for two seconds
+  local before
+  before=$(steps_done)
+  sleep 2
+  (($(steps_done) == before))
+}
+is_past() { ((EPOCHSECONDS >= $1)); }
 
 # event NAME N FIELD: a field (1: step, 2: time, 4: detail) of the N-th such event; fails until there is one.
 event() {
@@ -125,7 +182,7 @@ job_field() {
 }
 # Slurm's log of ends and requeues: asking it costs nothing while many cases wait.
 has_ended() {
-  grep "^JobId=$1 " "$cluster/log/jobcomp.txt" 2>/dev/null | grep -qvE ' JobState=(PENDING|NODE_FAIL) '
+  grep "^JobId=$1 " "$cluster/log/jobcomp.txt" 2>/dev/null | grep -qvE ' JobState=(PENDING|NODE_FAIL|PREEMPTED|TIMEOUT) '
 }
 is_requeued() { [[ $(grep -c "^JobId=$1 .* JobState=PENDING " "$cluster/log/jobcomp.txt") -ge $2 ]]; }
 is_cleaned_up() { [[ $(job_field "$job" JobState) != COMPLETING ]]; }
@@ -163,6 +220,24 @@ finish_after() {
   set_config train.steps "$steps"
 }
 
+# The moment of the event that a case is about: call it right before the stop, the kill or the order to Slurm.
+strike_now() { struck_at=$EPOCHREALTIME; }
+
+# report_recovery ROW EVENT SECONDS: a line "row|event|seconds" in the file RESULTS, of which the table in
+# docs/reliability.md is made. ROW is the number of the row in the failure matrix; SECONDS is the time from the event
+# to the first step done after it (see recovery_seconds), or - where the run rightly does not go on.
+report_recovery() { printf '%s|%s|%s\n' "$1" "$2" "$3" >>"$RESULTS"; }
+
+# recovery_seconds N: seconds from strike_now to the end of the first step of attempt N (from 1). Call it before
+# another attempt has repeated that step.
+recovery_seconds() {
+  local start step seconds
+  read -r step start < <(awk -F, '$3 == "started" || $3 == "resumed" { print $1, $2 }' "$run/events.csv" | sed -n "$1p")
+  [[ -n $start ]] || give_up "recovery_seconds: there is no attempt $1"
+  seconds=$(awk -F, -v step=$((step + 1)) '$1 == step { print $2 }' "$run/timings.csv")
+  awk -v from="$struck_at" -v start="$start" -v step="$seconds" 'BEGIN { printf "%.1f\n", start + step - from }'
+}
+
 # The end of a run that was disturbed: finished after `steps` steps, each done once, with the very bytes of a
 # run in one process that nobody disturbed.
 expect_finished() { # RESTARTS
@@ -190,27 +265,50 @@ expect_undisturbed() { # STEPS
   done
 }
 
-# Runs the case `name` in a subshell of its own; fails where anything was wrong.
+# run_one CASE SLOT: in a subshell of its own; fails where anything was wrong.
 run_one() {
-  name=$1 work=$cluster/work/$1 wrong=0 job=''
+  declare -gA first_node=(["$1"]="${slot_first[$2]}")
+  name=$1 cluster=${slot_cluster[$2]} wrong=0 job=''
+  work=$cluster/work/$1
   run=$work/run
+  # shellcheck source=/dev/null
+  source "$cluster/env"
   install -d -o "$LOCKSTEP_CLUSTER_USER" "$work"
   write_config
   # shellcheck source=/dev/null
   source "$here/cases/$name.sh"
-  trap tell_of_failure EXIT
+  make_partitions "$(tag "$name" nodes)"
+  trap 'tell_of_failure; free_nodes' EXIT
   run_case
   ((wrong == 0))
 }
 
+make_partitions() { # NODES
+  local first=${first_node[$name]} on
+  on="nodes=n[$first-$((first + $1 - 1))] defaulttime=30 maxtime=infinite"
+  # shellcheck disable=SC2086 # several words
+  {
+    scontrol create partitionname="low_$name" $on prioritytier=1 preemptmode=requeue gracetime=30
+    scontrol create partitionname="abrupt_$name" $on prioritytier=1 preemptmode=requeue gracetime=0
+    scontrol create partitionname="high_$name" $on prioritytier=10 preemptmode=off
+  } || give_up "scontrol create"
+}
+# Nothing may be left of this case where the next one runs.
+free_nodes() {
+  local kind
+  for kind in low abrupt high; do scancel --partition="${kind}_$name"; done
+  poll_for 30 nodes_are_idle || echo "after 30 s not all of its nodes are idle"
+}
+nodes_are_idle() { ! sinfo -h -N -p "low_$name" -o %T | grep -qvE '^(idle|down)'; }
+
 tell_of_failure() {
   local code=$?
   ((code != 0 || wrong != 0)) || return 0
+  wrong=1
   echo "--- the job's output, its end:"
   tail -n 25 "$work"/lockstep-*.out
   echo "--- events.csv:"
   cat "$run/events.csv" || true
   echo "--- jobcomp.txt:"
   grep "^JobId=$job " "$cluster/log/jobcomp.txt" | cut -c1-120 || true
-  exit 1
 }

@@ -12,5 +12,6 @@ run_case() {
   expect "job state" "$(job_field "$job" JobState)" CANCELLED
   expect "restarts" "$(job_field "$job" Restarts)" 0
   expect_match "the last line" "$(grep '^lockstep: job' "$work/lockstep-$job.out")" 'not requeued: the job was cancelled$'
+  report_recovery 4 "cancelled in a step" -
   expect_undisturbed "$stopped_step"
 }

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # The run sees the end of its time coming, saves and leaves before Slurm has to end it.
 # nodes: 1
-# shellcheck disable=SC2154
+# starts first: it waits for the end of a minute
+# shellcheck disable=SC2034,SC2154
 
-is_past() { ((EPOCHSECONDS >= $1)); }
 run_case() {
   local end
   # It starts to train when a third of its minute is left: fewer steps to compare with the undisturbed run.
@@ -13,7 +13,9 @@ run_case() {
   touch "$work/go"
   await_stop 1 '^the time limit is near$'
   expect "stopped before the end" "$(awk -v a="$(event stopped 1 2)" -v b="$end" 'BEGIN { print (a < b) }')" 1
+  struck_at=$(event stopped 1 2)
   finish_after 60
   await_end
+  report_recovery 3 "time limit of 1 minute" "$(recovery_seconds 2)"
   expect_finished 1
 }
