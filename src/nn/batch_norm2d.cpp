@@ -33,7 +33,7 @@ device::ChannelMoments BatchNorm2d::moments(Tape& tape, const device::Tensor& x)
                             name_, shape.text()));
   }
   device::Device& device = tape.device();
-  const device::ChannelMoments moments{device.empty({shape[3]}), device.empty({shape[3]}), epsilon};
+  device::ChannelMoments moments{device.empty({shape[3]}), device.empty({shape[3]}), epsilon};
   device.channel_moments(x, moments.mean, moments.variance);
   device.copy(moments.mean, tape.record_statistic(running_mean_));
   const device::Tensor unbiased = tape.record_statistic(running_variance_);
