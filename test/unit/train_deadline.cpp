@@ -2,14 +2,14 @@
 
 #include <catch2/catch.hpp>
 
-using namespace lockstep::train;
-using namespace std::chrono_literals;
+using lockstep::train::pause_before_asking;
+using std::chrono::seconds;
 
 TEST_CASE("the end time is asked for more often as it comes near", "[train]") {
-  CHECK(pause_before_asking(std::nullopt) == 120s);
-  CHECK(pause_before_asking(3600) == 120s);
-  CHECK(pause_before_asking(480) == 120s);
-  CHECK(pause_before_asking(60) == 15s);
-  CHECK(pause_before_asking(20) == 5s);
-  CHECK(pause_before_asking(-10) == 5s);
+  CHECK(pause_before_asking(std::nullopt) == seconds(120));
+  CHECK(pause_before_asking(3600) == seconds(120));
+  CHECK(pause_before_asking(480) == seconds(120));
+  CHECK(pause_before_asking(60) == seconds(15));
+  CHECK(pause_before_asking(20) == seconds(5));
+  CHECK(pause_before_asking(-10) == seconds(5));
 }

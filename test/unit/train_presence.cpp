@@ -9,8 +9,7 @@
 
 #include "temp_folder.h"
 
-using namespace lockstep;
-using namespace lockstep::train;
+using lockstep::train::Presence;
 
 TEST_CASE("a rank that is killed is known to be gone", "[train]") {
   const TempFolder folder;
