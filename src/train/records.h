@@ -65,6 +65,7 @@ class Records {
   std::int64_t last_metrics() const { return metrics_.last_row_at_start(); }
 
  private:
+  void tell_of_waiting(bool all_written);
   void progress(std::int64_t step, std::int64_t epoch, const StepReport& report);
 
   const Log& log_;
@@ -79,6 +80,7 @@ class Records {
   std::string waited_;  // before events_ is opened anew
   StepLog events_;
   std::optional<TensorBoard> tensorboard_;
+  bool rows_wait_ = false;
   // Since the last progress line.
   struct Interval {
     std::int64_t steps = 0;

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "comm/agreement.h"
 #include "core/clock.h"
@@ -27,18 +29,6 @@ int threads_of(const Config& config, const slurm::Allocation& allocation) {
   return std::max(1, allocation.cpus_per_task);
 }
 
-// The parts of the save that has just ended, one after the other.
-void trace_save(Trace* trace, const checkpoint::SaveReport& report) {
-  if (trace == nullptr) return;
-  double end = monotonic_seconds();
-  for (const auto& [name, seconds] :
-       {std::pair{"publish", report.publish_seconds}, std::pair{"flush", report.flush_seconds},
-        std::pair{"write", report.write_seconds}, std::pair{"create", report.create_seconds}}) {
-    trace->add(name, "checkpoint", Trace::Thread::training, end - seconds, end);
-    end -= seconds;
-  }
-}
-
 }  // namespace
 
 Run::Run(const Setting& setting)
@@ -48,7 +38,9 @@ Run::Run(const Setting& setting)
       reducer_comm_(setting.comm.duplicate()),
       checkpoint_comm_(setting.comm.native()),
       guard_(config_.guard),
-      best_(config_.eval) {}
+      best_(config_.eval) {
+  checkpoint_comm_.count_waits_with(setting.comm);
+}
 
 Run::~Run() = default;
 
@@ -66,6 +58,10 @@ void Run::start(const RunOptions& options) {
   open_trace(options.trace);
   deadline_.emplace(setting_.allocation, setting_.comm.rank() == 0);
   check_content();
+  // Before anything is read: what a predecessor that still lives has written so far can be published no more.
+  comm::agree(setting_.comm, "remove unfinished checkpoints", [&] {
+    if (setting_.comm.rank() == 0) remove_unfinished();
+  });
   if (config_.guard.anomaly == "rollback") initial_ = learner_->snapshot();
   const bool evaluations_known = resume(options.fork);
   comm::agree(setting_.comm, "open the records of the run", [&] {
@@ -92,8 +88,8 @@ void Run::start(const RunOptions& options) {
   stepper_.emplace(config_, *learner_, *loader_, setting_.comm, *reducer_, setting_.watchdog, guard_,
                    Clock{[this] { return deadline_near(); }, [this] { return clock_says_save(); }},
                    trace_.get());
-  saved_at_ = monotonic_seconds();
-  stall_alarm_.emplace(60 * config_.guard.stalled_minutes, saved_at_);
+  patience_.emplace(config_.checkpoint.minutes, monotonic_seconds());
+  stall_alarm_.emplace(60 * config_.guard.stalled_minutes, monotonic_seconds());
   announce();
 }
 
@@ -185,11 +181,18 @@ void Run::take_over(const checkpoint::State& state) {
   best_.read(state, test_data_ ? identity_of(*test_data_) : std::string());
 }
 
+void Run::remove_unfinished() {
+  const auto folder = setting_.folder.checkpoints();
+  for (const std::string& text : checkpoint::unfinished(folder)) setting_.log.warn(text);
+  checkpoint::remove_stale_temporaries(folder, {setting_.attempt.job, setting_.attempt.restart},
+                                       [&] { setting_.folder.fence(setting_.attempt); });
+}
+
 void Run::open_records() {
-  const auto fence = [&] { setting_.folder.fence(setting_.attempt); };
-  checkpoint::remove_stale_temporaries(setting_.folder.checkpoints(),
-                                       {setting_.attempt.job, setting_.attempt.restart}, fence);
-  if (config_.checkpoint.keep_best) checkpoint::link_best(setting_.folder.checkpoints(), best_.step(), fence);
+  if (config_.checkpoint.keep_best) {
+    checkpoint::link_best(setting_.folder.checkpoints(), best_.step(),
+                          [&] { setting_.folder.fence(setting_.attempt); });
+  }
   records_.emplace(setting_.folder, setting_.log, setting_.board, config_, setting_.attempt, step_,
                    evaluated_step_);
   if (records_->last_metrics() < step_) {
@@ -258,8 +261,7 @@ bool Run::deadline_near() const {
 }
 
 bool Run::clock_says_save() const {
-  return setting_.comm.rank() == 0 && config_.checkpoint.minutes > 0 &&
-         monotonic_seconds() - saved_at_ > 60 * config_.checkpoint.minutes;
+  return setting_.comm.rank() == 0 && patience_->due(monotonic_seconds());
 }
 
 bool Run::evaluation_due() const {
@@ -290,14 +292,14 @@ Outcome Run::execute() {
     }
     const bool due = save_scheduled() || save_by_clock_;
     if (due && !any(votes_) && !evaluation_due() && !saved()) {
-      save();
+      save_on_the_way();
       // A stop request that came meanwhile has no need of another step and another save.
       votes_ = agreed_votes(setting_.comm, deadline_near());
     }
   }
   if (any(votes_)) report_signals();
   // All is done and evaluated, or the ranks agreed to stop: either way this very step is what is kept.
-  if (!saved() && step_ > 0) save();
+  if (!saved() && step_ > 0) save_at_last();
   announce_bytes();
   const bool all_steps = step_ >= config_.train.steps;
   const bool finished = (all_steps || best_.exhausted()) && !evaluation_due();
@@ -384,50 +386,6 @@ checkpoint::State Run::state() const {
   guard_.write(state);
   best_.write(state);
   return state;
-}
-
-void Run::clear_up_checkpoints(const checkpoint::Fence& fence) const {
-  const std::filesystem::path folder = setting_.folder.checkpoints();
-  std::vector<std::int64_t> needed;
-  if (config_.checkpoint.keep_best) needed.push_back(best_.step());
-  if (config_.guard.anomaly == "rollback") needed.push_back(rollback_step_);
-  checkpoint::retire(folder, config_.checkpoint.keep, step_, fence, needed);
-  if (config_.checkpoint.keep_best) checkpoint::link_best(folder, best_.step(), fence);
-}
-
-void Run::save() {
-  setting_.watchdog.enter(Phase::checkpoint, step_);
-  const Span span(trace_.get(), "checkpoint", "checkpoint", step_);
-  const double begin = monotonic_seconds();
-  comm::agree(setting_.comm, "write the metrics to storage", [&] {
-    if (records_) records_->sync();
-  });
-  auto snapshot = learner_->snapshot();
-  checkpoint::SaveOptions options;
-  options.attempt = {setting_.attempt.job, setting_.attempt.restart};
-  options.fence = [&] { setting_.folder.fence(setting_.attempt); };
-  const auto report =
-      checkpoint::save(checkpoint_comm_, setting_.folder.checkpoints(), state(), snapshot.views(), options);
-  if (is_rollback_point()) {
-    rollback_step_ = step_;
-    initial_.reset();
-  }
-  trace_save(trace_.get(), report);
-  comm::agree(setting_.comm, "remove old checkpoints", [&] {
-    if (setting_.comm.rank() == 0) {
-      clear_up_checkpoints(options.fence);
-    }
-  });
-  save_seconds_ = monotonic_seconds() - begin;
-  saved_step_ = step_;
-  saved_evaluation_ = evaluated_step_;
-  saved_at_ = monotonic_seconds();
-  save_by_clock_ = false;
-  setting_.log.info(fmt::format("saved {} ({}, {:.2f} s)", report.path.string(),
-                                human_bytes(static_cast<double>(report.file_bytes)), save_seconds_));
-  if (records_) {
-    records_->checkpoint(step_, report.path.filename().string(), report.file_bytes, save_seconds_);
-  }
 }
 
 }  // namespace lockstep::train

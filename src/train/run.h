@@ -27,6 +27,7 @@
 #include "train/records.h"
 #include "train/resume.h"
 #include "train/run_folder.h"
+#include "train/save_patience.h"
 #include "train/stall_alarm.h"
 #include "train/status.h"
 #include "train/stepper.h"
@@ -79,6 +80,7 @@ class Run {
   bool resume(bool fork);
   // What a checkpoint knows beside the learner, position and guard.
   void take_over(const checkpoint::State& state);
+  void remove_unfinished();
   void open_records();
   void open_trace(const std::string& path);
   void announce() const;
@@ -94,8 +96,6 @@ class Run {
   void alert_if_stalled();
   void report_signals();
   void run_evaluation();
-  void save();
-  void clear_up_checkpoints(const checkpoint::Fence& fence) const;
 
   // What happens to a step that the guard refused (run_anomaly.cpp).
   void meet_anomaly(const StepPosition& at, const StepReport& report);
@@ -103,6 +103,17 @@ class Run {
   void roll_back(const std::string& what);
   std::vector<PassedOver> passed_over(std::int64_t from, std::int64_t to) const;
   std::string worst_sample(const StepReport& report) const;
+
+  // How a run saves, and what happens when it cannot (run_save.cpp). One try; false where the checkpoint could
+  // not be written.
+  bool save();
+  void save_on_the_way();
+  void save_at_last();
+  void write_checkpoint();
+  void remove_old_checkpoints();
+  void clear_up_checkpoints(const checkpoint::Fence& fence) const;
+  void bear_with(const AgreedError& error, const std::string& what);
+  bool root_says(bool mine);
 
   checkpoint::State state() const;
   bool deadline_near() const;
@@ -142,8 +153,8 @@ class Run {
   std::optional<Evaluation> evaluation_;
   StopVotes votes_{};
   bool save_by_clock_ = false;  // agreed
-  double saved_at_ = 0;         // monotonic_seconds() of the last save, or of the start
-  double save_seconds_ = 0;     // measured, or an estimate before the first save
+  std::optional<SavePatience> patience_;
+  double save_seconds_ = 0;  // measured, or an estimate before the first save
   double step_seconds_ = 0;
 };
 

@@ -31,6 +31,8 @@ StepLog::StepLog(std::filesystem::path path, std::string_view header, std::int64
 }
 
 void StepLog::replace_after(std::int64_t last_step, const std::vector<std::string>& rows) {
+  // Whatever waits is of later steps: a checkpoint is made only where none waits.
+  waiting_.clear();
   rewrite(last_step, rows);
 }
 
@@ -64,11 +66,35 @@ void StepLog::rewrite(std::int64_t last_step, const std::vector<std::string>& ro
   file_ = open_file(path_, O_WRONLY | O_APPEND, 0, ExitCode::cannot_create);
 }
 
-void StepLog::append(std::string_view row) {
-  write_all(file_.get(), fmt::format("{}\n", row), path_);
+StepLog::~StepLog() {
+  write_waiting();
+}
+
+bool StepLog::append(std::string_view row) {
+  waiting_.append(row).push_back('\n');
+  return write_waiting() == 0;
+}
+
+int StepLog::write_waiting() {
+  std::size_t done = 0;
+  int error = 0;
+  while (error == 0 && done < waiting_.size()) {
+    const ssize_t got = ::write(file_.get(), waiting_.data() + done, waiting_.size() - done);
+    if (got >= 0) {
+      done += static_cast<std::size_t>(got);
+    } else if (errno != EINTR) {
+      error = errno;
+    }
+  }
+  waiting_.erase(0, done);
+  return error;
 }
 
 void StepLog::sync() {
+  if (const int error = write_waiting(); error != 0) {
+    throw Error(ExitCode::cannot_create,
+                fmt::format("cannot write {}: {}", path_.string(), std::strerror(error)));
+  }
   if (::fsync(file_.get()) != 0) {
     throw Error(ExitCode::cannot_create,
                 fmt::format("cannot fsync {}: {}", path_.string(), std::strerror(errno)));

@@ -1,0 +1,140 @@
+// How a run saves, and what happens when it cannot (docs/errors.md).
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+#include "comm/agreement.h"
+#include "core/clock.h"
+#include "core/text.h"
+#include "train/run.h"
+
+namespace lockstep::train {
+
+namespace {
+
+// The parts of the save that has just ended, one after the other.
+void trace_save(Trace* trace, const checkpoint::SaveReport& report) {
+  if (trace == nullptr) return;
+  double end = monotonic_seconds();
+  for (const auto& [name, seconds] :
+       {std::pair{"publish", report.publish_seconds}, std::pair{"flush", report.flush_seconds},
+        std::pair{"write", report.write_seconds}, std::pair{"create", report.create_seconds}}) {
+    trace->add(name, "checkpoint", Trace::Thread::training, end - seconds, end);
+    end -= seconds;
+  }
+}
+
+}  // namespace
+
+void Run::clear_up_checkpoints(const checkpoint::Fence& fence) const {
+  const std::filesystem::path folder = setting_.folder.checkpoints();
+  std::vector<std::int64_t> needed;
+  if (config_.checkpoint.keep_best) needed.push_back(best_.step());
+  if (config_.guard.anomaly == "rollback") needed.push_back(rollback_step_);
+  checkpoint::retire(folder, config_.checkpoint.keep, step_, fence, needed);
+  if (config_.checkpoint.keep_best) checkpoint::link_best(folder, best_.step(), fence);
+}
+
+// What happens when a checkpoint cannot be written is the rule of docs/errors.md.
+bool Run::save() {
+  setting_.watchdog.enter(Phase::checkpoint, step_);
+  try {
+    write_checkpoint();
+    patience_->saved(monotonic_seconds());
+  } catch (const AgreedError& error) {
+    bear_with(error, fmt::format("the checkpoint of step {} failed", step_));
+    patience_->failed(monotonic_seconds());
+  }
+  save_by_clock_ = false;
+  if (!saved()) return false;
+  try {
+    remove_old_checkpoints();
+  } catch (const AgreedError& error) {
+    bear_with(error, "old checkpoints stay");
+  }
+  return true;
+}
+
+void Run::write_checkpoint() {
+  const Span span(trace_.get(), "checkpoint", "checkpoint", step_);
+  const double begin = monotonic_seconds();
+  comm::agree(setting_.comm, "write the metrics to storage", [&] {
+    if (records_) records_->sync();
+  });
+  auto snapshot = learner_->snapshot();
+  checkpoint::SaveOptions options;
+  options.attempt = {setting_.attempt.job, setting_.attempt.restart};
+  options.fence = [&] { setting_.folder.fence(setting_.attempt); };
+  const auto report =
+      checkpoint::save(checkpoint_comm_, setting_.folder.checkpoints(), state(), snapshot.views(), options);
+  saved_step_ = step_;
+  saved_evaluation_ = evaluated_step_;
+  if (is_rollback_point()) {
+    rollback_step_ = step_;
+    initial_.reset();
+  }
+  trace_save(trace_.get(), report);
+  save_seconds_ = monotonic_seconds() - begin;
+  setting_.log.info(fmt::format("saved {} ({}, {:.2f} s)", report.path.string(),
+                                human_bytes(static_cast<double>(report.file_bytes)), save_seconds_));
+  if (records_) {
+    records_->checkpoint(step_, report.path.filename().string(), report.file_bytes, save_seconds_);
+  }
+}
+
+void Run::remove_old_checkpoints() {
+  comm::agree(setting_.comm, "remove old checkpoints", [&] {
+    if (setting_.comm.rank() != 0) return;
+    const auto fence = [&] { setting_.folder.fence(setting_.attempt); };
+    clear_up_checkpoints(fence);
+  });
+}
+
+// Tells of what has failed, and throws where it cannot become better: the error lies in the run itself, or
+// the folder is gone or another attempt's.
+void Run::bear_with(const AgreedError& error, const std::string& what) {
+  std::string lost;
+  if (setting_.comm.rank() == 0) {
+    try {
+      lost = setting_.folder.lost_by(setting_.attempt);
+    } catch (const Error&) {
+      // Not known: the file system does not answer, and may again.
+    }
+  }
+  comm::broadcast_text(setting_.comm, lost, 0);
+  if (!lost.empty()) throw AgreedError(ExitCode::cannot_create, lost);
+  if (error.code() == ExitCode::bad_config) throw error;
+  setting_.log.agreed_warning(fmt::format("{}: {}", what, error.what()));
+  if (records_) records_->event(step_, "save failed", fmt::format("{}: {}", what, error.what()));
+}
+
+bool Run::root_says(bool mine) {
+  std::int64_t answer = mine ? 1 : 0;
+  setting_.comm.broadcast(std::as_writable_bytes(std::span(&answer, 1)), 0);
+  return answer != 0;
+}
+
+void Run::save_on_the_way() {
+  if (save() || !root_says(patience_->exhausted(monotonic_seconds()))) return;
+  throw AgreedError(ExitCode::peer_failed,
+                    fmt::format("no checkpoint could be written for too long: the run ends here, after step "
+                                "{}, before more is lost; see the warnings above",
+                                step_));
+}
+
+void Run::save_at_last() {
+  LastSave last(config_.limits.checkpoint, monotonic_seconds());
+  while (!save()) {
+    const bool urged = any(votes_) || any(agreed_votes(setting_.comm, deadline_near()));
+    if (!root_says(last.again(urged, monotonic_seconds()))) {
+      throw AgreedError(
+          ExitCode::peer_failed,
+          fmt::format("the last checkpoint, of step {}, could not be written; see the warnings above",
+                      step_));
+    }
+    std::this_thread::sleep_for(std::chrono::duration<double>(LastSave::pause));
+  }
+}
+
+}  // namespace lockstep::train
