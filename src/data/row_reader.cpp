@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "core/files.h"
+#include "data/column.h"
 #include "data/convert.h"
 #include "hdf5/serial.h"
 
@@ -19,27 +20,6 @@ namespace {
 constexpr std::int64_t kBytesPerRead = 64 << 20;  // one HDF5 call; bounds how long the lock is held
 constexpr std::int64_t kLabelsPerRead = 1 << 16;
 constexpr std::size_t kOpenShards = 16;  // each may keep a few chunks in memory
-constexpr std::size_t kMostChunkCache = 256 << 20;
-
-std::string rows_text(const std::filesystem::path& file, const Column& column, std::int64_t row,
-                      std::int64_t rows) {
-  return fmt::format("read rows {} to {} of dataset {} of {}", row, row + rows - 1, column.name,
-                     file.string());
-}
-
-// The cache must hold two chunks, or each partial read inflates its chunk again.
-hdf5::Dataset open_dataset(const hdf5::File& file, const std::filesystem::path& path, const Column& column) {
-  const std::string what = fmt::format("open dataset {} of {}", column.name, path.string());
-  auto access = hdf5::own<hdf5::PropertyList>(H5Pcreate(H5P_DATASET_ACCESS), ExitCode::internal, what);
-  if (column.layout == Layout::chunked) {
-    const auto chunk_bytes = static_cast<std::size_t>(column.chunk_rows * column.row_bytes());
-    const std::size_t bytes = std::clamp<std::size_t>(3 * chunk_bytes, 1 << 20, kMostChunkCache);
-    hdf5::check(H5Pset_chunk_cache(access.get(), H5D_CHUNK_CACHE_NSLOTS_DEFAULT, bytes, 1.0),
-                ExitCode::internal, what);
-  }
-  return hdf5::own<hdf5::Dataset>(H5Dopen2(file.get(), column.name.c_str(), access.get()), ExitCode::bad_data,
-                                  what);
-}
 
 void pread_all(int fd, const Shard& shard, const Column& column, std::int64_t row, std::int64_t rows,
                std::byte* out) {
@@ -60,24 +40,6 @@ void pread_all(int fd, const Shard& shard, const Column& column, std::int64_t ro
   }
 }
 
-void read_rows(const hdf5::Dataset& dataset, const Shard& shard, const Column& column, std::int64_t row,
-               std::int64_t rows, std::byte* out) {
-  const auto guard = hdf5::lock();
-  const std::string what = rows_text(shard.file, column, row, rows);
-  std::vector<hsize_t> start(column.shape.size() + 1, 0);
-  std::vector<hsize_t> count(start.size());
-  start[0] = static_cast<hsize_t>(row);
-  count[0] = static_cast<hsize_t>(rows);
-  std::copy(column.shape.begin(), column.shape.end(), count.begin() + 1);
-  const auto space = hdf5::own<hdf5::Dataspace>(H5Dget_space(dataset.get()), ExitCode::bad_data, what);
-  hdf5::check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
-              ExitCode::bad_data, what);
-  const auto memory = hdf5::own<hdf5::Dataspace>(
-      H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), ExitCode::internal, what);
-  hdf5::check(H5Dread(dataset.get(), hdf5_type(column.type), memory.get(), space.get(), H5P_DEFAULT, out),
-              ExitCode::bad_data, what);
-}
-
 std::int64_t bytes_touched(const Column& column, std::int64_t row, std::int64_t rows) {
   if (column.chunk_rows == 0 || column.name == "y") return rows * column.row_bytes();
   const std::int64_t first = row / column.chunk_rows * column.chunk_rows;
@@ -96,8 +58,8 @@ struct RowReader::OpenShard {
     if (!shard.x.file_offset || !shard.y.file_offset) {
       const auto guard = hdf5::lock();
       file = hdf5::open_serial(shard.file);
-      if (!shard.x.file_offset) x = open_dataset(file, shard.file, shard.x);
-      if (!shard.y.file_offset) y = open_dataset(file, shard.file, shard.y);
+      if (!shard.x.file_offset) x = open_column(file, shard.file, shard.x);
+      if (!shard.y.file_offset) y = open_column(file, shard.file, shard.y);
     }
   }
 
@@ -137,7 +99,7 @@ void RowReader::read_column(OpenShard& open, const Column& column, std::int64_t 
     if (column.file_offset) {
       pread_all(open.raw.get(), open.shard, column, row, now, out);
     } else {
-      read_rows(open.dataset(column), open.shard, column, row, now, out);
+      read_rows(open.dataset(column), open.shard.file, column, row, now, out);
     }
     bytes_read_ += bytes_touched(column, row, now);
     row += now;

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 
+#include "data/column.h"
 #include "data/storage.h"
 #include "hdf5/serial.h"
 
@@ -39,54 +39,6 @@ constexpr double kFormat = 1;  // the value of lockstep_format that this program
   throw Error(ExitCode::bad_data, text);
 }
 
-ElementType integer_type(std::size_t size, bool is_signed) {
-  const auto log2 = static_cast<int>(std::countr_zero(size));
-  return static_cast<ElementType>(2 * log2 + (is_signed ? 1 : 0));
-}
-
-// What a type that holds no plain numbers is called by those who made the file.
-std::string_view kind_name(H5T_class_t kind) {
-  switch (kind) {
-    case H5T_STRING:
-      return "text (strings)";
-    case H5T_COMPOUND:
-      return "a compound type (records with fields)";
-    case H5T_ENUM:
-      return "an enumeration, as h5py stores booleans";
-    case H5T_ARRAY:
-      return "an array type";
-    case H5T_VLEN:
-      return "lists of varying length";
-    case H5T_REFERENCE:
-      return "references";
-    case H5T_OPAQUE:
-      return "opaque bytes";
-    case H5T_BITFIELD:
-      return "bit fields";
-    default:
-      return "a type of another size";
-  }
-}
-
-ElementType element_type(hid_t type, const std::string& where, bool is_y) {
-  const H5T_class_t kind = H5Tget_class(type);
-  const std::size_t size = H5Tget_size(type);
-  if (kind == H5T_INTEGER && (size == 1 || size == 2 || size == 4 || size == 8)) {
-    const ElementType found = integer_type(size, H5Tget_sign(type) == H5T_SGN_2);
-    if (!is_y && size > 2) {
-      bad(fmt::format("{} has type {}, whose values need not fit a float32; store uint8, int16 or float32",
-                      where, name_of(found)));
-    }
-    return found;
-  }
-  // Half precision widens to float32 without loss; no type of ours holds it.
-  if (kind == H5T_FLOAT && size <= 4) return ElementType::f32;
-  if (kind == H5T_FLOAT && size == 8) return ElementType::f64;
-  bad(fmt::format("{} holds {}, wanted {}", where, kind_name(kind),
-                  is_y ? "numbers: store class numbers as uint8 or int64, or numbers to predict as float32"
-                       : "numbers of 1 or 2 bytes or floats: store uint8 or float32"));
-}
-
 // What a row of y may be: one class number, or one or more numbers to predict.
 void check_y_shape(const Column& y, const fs::path& file) {
   const std::string where = place(file, y.name);
@@ -102,34 +54,23 @@ void check_y_shape(const Column& y, const fs::path& file) {
   }
 }
 
-Column read_column(const hdf5::File& opened, const fs::path& file, const std::string& name) {
-  const std::string where = place(file, name);
-  Column column;
-  column.name = name;
+Column read_shard_column(const hdf5::File& opened, const fs::path& file, const std::string& name) {
   if (H5Lexists(opened.get(), name.c_str(), H5P_DEFAULT) <= 0) {
     bad(fmt::format("{} has no dataset {}; a shard needs x [rows, shape of a sample...] and y [rows]",
                     file.string(), name));
   }
-  const auto dataset = hdf5::own<hdf5::Dataset>(H5Dopen2(opened.get(), name.c_str(), H5P_DEFAULT),
-                                                ExitCode::bad_data, "open " + where);
-  const auto type =
-      hdf5::own<hdf5::Datatype>(H5Dget_type(dataset.get()), ExitCode::bad_data, "read the type of " + where);
-  column.type = element_type(type.get(), where, name == "y");
-
-  const auto space = hdf5::own<hdf5::Dataspace>(H5Dget_space(dataset.get()), ExitCode::bad_data,
-                                                "read the shape of " + where);
-  const int rank = H5Sget_simple_extent_ndims(space.get());
-  if (rank < 1) bad(fmt::format("{} is a single value; it needs one row a sample", where));
-  std::vector<hsize_t> extent(static_cast<std::size_t>(rank));
-  H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr);
-  column.rows = static_cast<std::int64_t>(extent[0]);
-  column.shape.assign(extent.begin() + 1, extent.end());
-  for (const std::int64_t dim : column.shape) column.row_elements *= dim;
-  if (name == "y") check_y_shape(column, file);
-  if (column.row_elements == 0) {
-    bad(fmt::format("{} has samples of shape {}, without any number", where, shape_text(column.shape)));
+  const bool is_y = name == "y";
+  Column column = describe_column(
+      opened, file, name,
+      is_y ? "numbers: store class numbers as uint8 or int64, or numbers to predict as float32"
+           : "numbers of 1 or 2 bytes or floats: store uint8 or float32");
+  if (is_y) {
+    check_y_shape(column, file);
+  } else if (!is_floating(column.type) && size_of(column.type) > 2) {
+    bad(fmt::format("{} has type {}, whose values need not fit a float32; store uint8, int16 or float32",
+                    place(file, name), name_of(column.type)));
   }
-  read_storage(dataset.get(), file, column);
+  locate_column(opened, file, column);
   return column;
 }
 
@@ -225,8 +166,8 @@ Shard read_shard(const fs::path& file) {
   }
   Shard shard;
   shard.file = file;
-  shard.x = read_column(opened, file, "x");
-  shard.y = read_column(opened, file, "y");
+  shard.x = read_shard_column(opened, file, "x");
+  shard.y = read_shard_column(opened, file, "y");
   if (shard.x.rows != shard.y.rows) {
     bad(fmt::format("{} has {} rows in x and {} in y; each sample needs one row in both", file.string(),
                     shard.x.rows, shard.y.rows));

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "core/files.h"
@@ -19,7 +20,7 @@ namespace {
 constexpr std::int64_t kFormat = 1;
 
 hdf5::Dataset create_dataset(const hdf5::File& file, const fs::path& path, const std::string& name,
-                             const std::vector<hsize_t>& extent) {
+                             ElementType type, const std::vector<hsize_t>& extent) {
   const std::string what = fmt::format("create dataset {} of {}", name, path.string());
   const auto space =
       hdf5::own<hdf5::Dataspace>(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr),
@@ -31,13 +32,13 @@ hdf5::Dataset create_dataset(const hdf5::File& file, const fs::path& path, const
   hdf5::check(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), ExitCode::cannot_create, what);
   // Without the time of creation in it, the same input gives the same bytes.
   hdf5::check(H5Pset_obj_track_times(creation.get(), false), ExitCode::cannot_create, what);
-  return hdf5::own<hdf5::Dataset>(H5Dcreate2(file.get(), name.c_str(), H5T_STD_U8LE, space.get(), H5P_DEFAULT,
-                                             creation.get(), H5P_DEFAULT),
+  return hdf5::own<hdf5::Dataset>(H5Dcreate2(file.get(), name.c_str(), hdf5_type(type), space.get(),
+                                             H5P_DEFAULT, creation.get(), H5P_DEFAULT),
                                   ExitCode::cannot_create, what);
 }
 
-void write_rows(const hdf5::Dataset& dataset, const fs::path& path, std::vector<hsize_t> count,
-                std::int64_t row, const std::uint8_t* values) {
+void write_rows(const hdf5::Dataset& dataset, const fs::path& path, ElementType type,
+                std::vector<hsize_t> count, std::int64_t row, const std::byte* values) {
   const std::string what = fmt::format("write {} rows from {} on to {}", count[0], row, path.string());
   std::vector<hsize_t> start(count.size(), 0);
   start[0] = static_cast<hsize_t>(row);
@@ -46,8 +47,21 @@ void write_rows(const hdf5::Dataset& dataset, const fs::path& path, std::vector<
               ExitCode::cannot_create, what);
   const auto memory = hdf5::own<hdf5::Dataspace>(
       H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), ExitCode::cannot_create, what);
-  hdf5::check(H5Dwrite(dataset.get(), H5T_NATIVE_UINT8, memory.get(), space.get(), H5P_DEFAULT, values),
+  hdf5::check(H5Dwrite(dataset.get(), hdf5_type(type), memory.get(), space.get(), H5P_DEFAULT, values),
               ExitCode::cannot_create, what);
+}
+
+std::vector<hsize_t> x_extent(std::int64_t rows, const RowForm& form) {
+  std::vector<hsize_t> extent = {static_cast<hsize_t>(rows)};
+  extent.insert(extent.end(), form.sample_shape.begin(), form.sample_shape.end());
+  return extent;
+}
+
+// One number to predict is stored as [rows], as class numbers are.
+std::vector<hsize_t> y_extent(std::int64_t rows, const RowForm& form) {
+  std::vector<hsize_t> extent = {static_cast<hsize_t>(rows)};
+  if (form.target_width > 1) extent.push_back(static_cast<hsize_t>(form.target_width));
+  return extent;
 }
 
 // "out/train/" and "out/train" are the same folder; the name is needed for the hidden one beside it.
@@ -58,15 +72,22 @@ fs::path without_slash(const fs::path& path) {
 
 }  // namespace
 
+std::int64_t RowForm::sample_elements() const {
+  return std::accumulate(sample_shape.begin(), sample_shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+std::int64_t RowForm::label_bytes() const {
+  return std::max<std::int64_t>(target_width, 1) * static_cast<std::int64_t>(size_of(y));
+}
+
 std::vector<std::int64_t> even_rows(std::int64_t samples, std::int64_t shards) {
   std::vector<std::int64_t> rows(static_cast<std::size_t>(shards), samples / shards);
   for (std::int64_t i = 0; i < samples % shards; ++i) ++rows[static_cast<std::size_t>(i)];
   return rows;
 }
 
-ShardWriter::ShardWriter(const fs::path& folder, std::vector<std::int64_t> rows,
-                         std::vector<std::int64_t> sample_shape)
-    : folder_(without_slash(folder)), rows_(std::move(rows)), shape_(std::move(sample_shape)) {
+ShardWriter::ShardWriter(const fs::path& folder, std::vector<std::int64_t> rows, RowForm form)
+    : folder_(without_slash(folder)), rows_(std::move(rows)), form_(std::move(form)) {
   std::error_code error;
   if (fs::exists(folder_, error) && (!fs::is_directory(folder_, error) || !fs::is_empty(folder_, error))) {
     throw Error(
@@ -75,7 +96,6 @@ ShardWriter::ShardWriter(const fs::path& folder, std::vector<std::int64_t> rows,
                     "or remove it",
                     folder_.string()));
   }
-  for (const std::int64_t dim : shape_) elements_ *= dim;
   const fs::path parent = folder_.has_parent_path() ? folder_.parent_path() : fs::path(".");
   make_folders(parent);
   hidden_ = parent / fmt::format(".{}.tmp.{}", folder_.filename().string(), ::getpid());
@@ -110,35 +130,37 @@ void ShardWriter::open_next() {
   written_ = 0;
   if (current_ == rows_.size()) return;
   open_ = hdf5::create_serial(path);
-  std::vector<hsize_t> extent = {static_cast<hsize_t>(rows_[current_])};
-  y_ = create_dataset(open_, path, "y", extent);
-  extent.insert(extent.end(), shape_.begin(), shape_.end());
-  x_ = create_dataset(open_, path, "x", extent);
+  y_ = create_dataset(open_, path, "y", form_.y, y_extent(rows_[current_], form_));
+  x_ = create_dataset(open_, path, "x", form_.x, x_extent(rows_[current_], form_));
 }
 
-void ShardWriter::append(std::span<const std::uint8_t> samples, std::span<const std::uint8_t> labels) {
+void ShardWriter::append(std::span<const std::byte> samples, std::span<const std::byte> labels) {
   const auto guard = hdf5::lock();
-  while (!labels.empty() && current_ < rows_.size()) {
-    const auto rows =
-        std::min<std::int64_t>(static_cast<std::int64_t>(labels.size()), rows_[current_] - written_);
+  auto left = static_cast<std::int64_t>(labels.size()) / form_.label_bytes();
+  while (left > 0 && current_ < rows_.size()) {
+    const std::int64_t rows = std::min(left, rows_[current_] - written_);
     if (rows > 0) {
-      std::vector<hsize_t> count = {static_cast<hsize_t>(rows)};
-      write_rows(y_, file(current_), count, written_, labels.data());
-      count.insert(count.end(), shape_.begin(), shape_.end());
-      write_rows(x_, file(current_), count, written_, samples.data());
-      labels = labels.subspan(static_cast<std::size_t>(rows));
-      samples = samples.subspan(static_cast<std::size_t>(rows * elements_));
+      const fs::path path = file(current_);
+      write_rows(y_, path, form_.y, y_extent(rows, form_), written_, labels.data());
+      write_rows(x_, path, form_.x, x_extent(rows, form_), written_, samples.data());
+      labels = labels.subspan(static_cast<std::size_t>(rows * form_.label_bytes()));
+      samples = samples.subspan(static_cast<std::size_t>(rows * form_.sample_bytes()));
       written_ += rows;
+      left -= rows;
     }
     if (written_ == rows_[current_]) {
       ++current_;
       open_next();
     }
   }
-  if (!labels.empty()) throw Error(ExitCode::internal, "more samples than the shards have rows");
+  if (left > 0) throw Error(ExitCode::internal, "more samples than the shards have rows");
 }
 
-void ShardWriter::publish(const Normalisation& normalisation, std::int64_t classes) {
+void ShardWriter::add_text(const std::string& name, const std::string& text) {
+  write_atomically(hidden_ / name, text);
+}
+
+void ShardWriter::publish(const Normalisation& normalisation, std::optional<std::int64_t> classes) {
   const auto guard = hdf5::lock();
   for (; current_ < rows_.size(); open_next()) {
     if (written_ < rows_[current_])
@@ -148,7 +170,7 @@ void ShardWriter::publish(const Normalisation& normalisation, std::int64_t class
   for (std::size_t shard = 0; shard < rows_.size(); ++shard) {
     hdf5::File opened = hdf5::reopen_serial(file(shard));
     hdf5::write_attribute(opened.get(), "lockstep_format", std::int64_t{kFormat});
-    hdf5::write_attribute(opened.get(), "classes", classes);
+    if (classes) hdf5::write_attribute(opened.get(), "classes", *classes);
     hdf5::write_attribute(opened.get(), "scale", normalisation.scale);
     hdf5::write_attribute(opened.get(), "mean", std::span<const double>(normalisation.mean));
     hdf5::write_attribute(opened.get(), "std", std::span<const double>(normalisation.std));

@@ -1,7 +1,5 @@
 #include "data/import_idx.h"
 
-#include <zlib.h>
-
 #include <catch2/catch.hpp>
 #include <fstream>
 
@@ -9,10 +7,13 @@
 #include "data/dataset.h"
 #include "data/eval_reader.h"
 #include "data/verify.h"
-#include "data_fixture.h"
+#include "import_fixture.h"
 
 using namespace lockstep;
+using test::files_below;
 using test::TemporaryFolder;
+using test::write_bytes;
+using test::write_gzip;
 
 namespace {
 
@@ -24,16 +25,6 @@ Bytes idx(std::uint8_t type, const std::vector<std::uint32_t>& extent, const Byt
     for (const int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<char>(dim >> shift));
   }
   return bytes + content;
-}
-
-void write_plain(const std::filesystem::path& path, const Bytes& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
-
-void write_gzip(const std::filesystem::path& path, const Bytes& bytes) {
-  gzFile file = gzopen(path.c_str(), "wb");
-  gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
-  gzclose(file);
 }
 
 constexpr std::uint32_t kImages = 103;
@@ -54,25 +45,20 @@ Bytes classes_of(std::uint32_t images = kImages) {
 
 // A pair that is right, until a test spoils it.
 struct Pair {
-  explicit Pair(const TemporaryFolder& folder)
-      : job{folder / "images.gz", folder / "labels.gz", folder / "out/train", 4, {}, 1.0 / 255, {}, {}} {
-    write_gzip(job.images, idx(8, {kImages, 3, 4}, pixels()));
-    write_gzip(job.labels, idx(8, {kImages}, classes_of()));
+  explicit Pair(const TemporaryFolder& folder) : images(folder / "images.gz"), labels(folder / "labels.gz") {
+    target.out = folder / "out/train";
+    target.shards = 4;
+    write_gzip(images, idx(8, {kImages, 3, 4}, pixels()));
+    write_gzip(labels, idx(8, {kImages}, classes_of()));
   }
+  data::Imported import() const { return data::import_idx(images, labels, target); }
   std::string error() const {
-    return test::error_of([this] { data::import_idx(job); });
+    return test::error_of([this] { import(); });
   }
-  data::IdxImport job;
+  std::filesystem::path images;
+  std::filesystem::path labels;
+  data::ImportTarget target;
 };
-
-// Files under `folder`, hidden ones too.
-std::int64_t files_below(const std::filesystem::path& folder) {
-  std::int64_t count = 0;
-  if (!std::filesystem::exists(folder)) return 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
-    count += entry.is_regular_file();
-  return count;
-}
 
 }  // namespace
 
@@ -81,14 +67,14 @@ TEST_CASE("IDX files become shards, whether compressed or not", "[data]") {
   Pair pair(folder);
   SECTION("gzip'd") {}
   SECTION("plain") {
-    write_plain(pair.job.images, idx(8, {kImages, 3, 4}, pixels()));
-    write_plain(pair.job.labels, idx(8, {kImages}, classes_of()));
+    write_bytes(pair.images, idx(8, {kImages, 3, 4}, pixels()));
+    write_bytes(pair.labels, idx(8, {kImages}, classes_of()));
   }
   SECTION("into an empty folder, named with a slash") {
     std::filesystem::create_directories(folder / "out/train");
-    pair.job.out = folder / "out/train/";
+    pair.target.out = folder / "out/train/";
   }
-  const data::IdxImported result = data::import_idx(pair.job);
+  const data::Imported result = pair.import();
   CHECK(result.samples == kImages);
   CHECK(result.classes == 10);
   const data::Dataset dataset = data::Dataset::open(folder / "out/train");
@@ -112,7 +98,9 @@ TEST_CASE("IDX files become shards, whether compressed or not", "[data]") {
   for (std::size_t i = 0; i < batch->x.size(); ++i) {
     const auto stored =
         test::stored_value(static_cast<std::int64_t>(i) / 12, static_cast<std::int64_t>(i) % 12);
-    CHECK(batch->x[i] == Approx((static_cast<double>(stored) / 255 - result.mean) / result.std).margin(1e-6));
+    CHECK(
+        batch->x[i] ==
+        Approx((static_cast<double>(stored) / 255 - result.mean.front()) / result.std.front()).margin(1e-6));
     sum += batch->x[i];
     squares += double{batch->x[i]} * batch->x[i];
   }
@@ -125,13 +113,13 @@ TEST_CASE("IDX files become shards, whether compressed or not", "[data]") {
 TEST_CASE("the test split can take the training split's normalisation", "[data]") {
   const TemporaryFolder folder;
   Pair pair(folder);
-  data::import_idx(pair.job);
+  pair.import();
   const std::vector<std::string> args = {"import",
                                          "idx",
                                          "--images",
-                                         pair.job.images.string(),
+                                         pair.images.string(),
                                          "--labels",
-                                         pair.job.labels.string(),
+                                         pair.labels.string(),
                                          "--out",
                                          (folder / "out/test").string(),
                                          "--normalise-from",
@@ -144,100 +132,100 @@ TEST_CASE("the test split can take the training split's normalisation", "[data]"
 TEST_CASE("images of one value have no spread to divide by", "[data]") {
   const TemporaryFolder folder;
   Pair pair(folder);
-  write_gzip(pair.job.images, idx(8, {kImages, 3, 4}, Bytes(kImages * 12, 'a')));
-  CHECK(data::import_idx(pair.job).std == 1);
+  write_gzip(pair.images, idx(8, {kImages, 3, 4}, Bytes(kImages * 12, 'a')));
+  CHECK(pair.import().std == std::vector<double>{1});
 }
 
 TEST_CASE("a faulty IDX file is named, and no shard is left behind", "[data]") {
   const TemporaryFolder folder;
   Pair pair(folder);
-  const std::string images = pair.job.images.string();
-  const std::string labels = pair.job.labels.string();
+  const std::string images = pair.images.string();
+  const std::string labels = pair.labels.string();
   std::string wanted;
   SECTION("images missing") {
-    std::filesystem::remove(pair.job.images);
+    std::filesystem::remove(pair.images);
     wanted = "66: cannot open " + images + ": No such file or directory";
   }
   SECTION("gzip cut off in its data") {
-    write_gzip(pair.job.images, idx(8, {50000, 3, 4}, pixels(50000)));
-    write_gzip(pair.job.labels, idx(8, {50000}, classes_of(50000)));
-    std::filesystem::resize_file(pair.job.images, std::filesystem::file_size(pair.job.images) / 2);
+    write_gzip(pair.images, idx(8, {50000, 3, 4}, pixels(50000)));
+    write_gzip(pair.labels, idx(8, {50000}, classes_of(50000)));
+    std::filesystem::resize_file(pair.images, std::filesystem::file_size(pair.images) / 2);
     wanted = "65: cannot read " + images + ": unexpected end of file; get the file again";
   }
   SECTION("gzip cut off in its last bytes") {
-    std::filesystem::resize_file(pair.job.images, std::filesystem::file_size(pair.job.images) - 3);
+    std::filesystem::resize_file(pair.images, std::filesystem::file_size(pair.images) - 3);
     wanted = "65: cannot read " + images + ": unexpected end of file; get the file again";
   }
   SECTION("gzip with a flipped byte") {
-    std::fstream file(pair.job.images, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(static_cast<std::streamoff>(std::filesystem::file_size(pair.job.images)) - 6);
+    std::fstream file(pair.images, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(std::filesystem::file_size(pair.images)) - 6);
     file.put('\x55').put('\x55');  // in the checksum at its end
     wanted = "65: cannot read " + images + ": incorrect data check; get the file again";
   }
   SECTION("plain file cut off") {
-    write_plain(pair.job.images, idx(8, {kImages, 3, 4}, pixels(kImages - 1)));
+    write_bytes(pair.images, idx(8, {kImages, 3, 4}, pixels(kImages - 1)));
     wanted = "65: " + images + " ends after 1240 bytes, 12 more are missing";
   }
   SECTION("labels cut off") {
-    write_plain(pair.job.labels, idx(8, {kImages}, classes_of(kImages - 1)));
+    write_bytes(pair.labels, idx(8, {kImages}, classes_of(kImages - 1)));
     wanted = "65: " + labels + " ends after 110 bytes, 1 more are missing";
   }
   SECTION("header cut off") {
-    write_plain(pair.job.images, Bytes("\0\0\x08\x03\0\0", 6));
+    write_bytes(pair.images, Bytes("\0\0\x08\x03\0\0", 6));
     wanted = "65: " + images + " ends after 6 bytes, 2 more are missing in its header";
   }
   SECTION("empty file") {
-    write_plain(pair.job.images, "");
+    write_bytes(pair.images, "");
     wanted = "65: " + images + " ends after 0 bytes, 4 more are missing in its header";
   }
   SECTION("bad magic") {
-    write_plain(pair.job.images, "hello, this is a text");
+    write_bytes(pair.images, "hello, this is a text");
     wanted =
         "65: " + images + " is not an IDX file: it begins with 68 65 6c 6c, wanted 00 00, a type and a rank";
   }
   SECTION("floats") {
-    write_gzip(pair.job.images, idx(0x0d, {1, 1, 3}, Bytes(12, '\0')));
+    write_gzip(pair.images, idx(0x0d, {1, 1, 3}, Bytes(12, '\0')));
     wanted = "65: " + images + " has floats (type 0d), wanted unsigned bytes (type 08)";
   }
   SECTION("fewer labels than images") {
-    write_gzip(pair.job.labels, idx(8, {kImages - 1}, classes_of(kImages - 1)));
+    write_gzip(pair.labels, idx(8, {kImages - 1}, classes_of(kImages - 1)));
     wanted = "65: " + images + " has 103 images, but " + labels + " has 102 labels";
   }
   SECTION("the two files exchanged") {
-    std::swap(pair.job.images, pair.job.labels);
+    std::swap(pair.images, pair.labels);
     wanted = "65: " + labels + " has rank 1, wanted images of rank 2 to 4";
   }
   SECTION("images given twice") {
-    pair.job.labels = pair.job.images;
+    pair.labels = pair.images;
     wanted = "65: " + images + " has rank 3, wanted labels of rank 1";
   }
   SECTION("garbage after the images") {
-    write_gzip(pair.job.images, idx(8, {kImages, 3, 4}, pixels() + "x"));
+    write_gzip(pair.images, idx(8, {kImages, 3, 4}, pixels() + "x"));
     wanted = "65: " + images + " goes on after byte 1252, where its header says that it ends";
   }
   SECTION("garbage after the labels") {
-    write_plain(pair.job.labels, idx(8, {kImages}, classes_of() + "x"));
+    write_bytes(pair.labels, idx(8, {kImages}, classes_of() + "x"));
     wanted = "65: " + labels + " goes on after byte 111";
   }
   SECTION("a label beyond the classes") {
-    pair.job.classes = 9;
+    pair.target.classes = 9;
     wanted = "65: " + labels + " has label 9 in row 9, wanted 0 to 8: correct --classes";
   }
   SECTION("no image") {
-    write_gzip(pair.job.images, idx(8, {0, 3, 4}, ""));
-    write_gzip(pair.job.labels, idx(8, {0}, ""));
+    write_gzip(pair.images, idx(8, {0, 3, 4}, ""));
+    write_gzip(pair.labels, idx(8, {0}, ""));
     wanted = "65: " + images + " has no image";
   }
   SECTION("images of no pixel") {
-    write_gzip(pair.job.images, idx(8, {kImages, 3, 0}, ""));
+    write_gzip(pair.images, idx(8, {kImages, 3, 0}, ""));
     wanted = "65: " + images + " has items with an extent of 0";
   }
   SECTION("a header that promises far too much") {
-    write_gzip(pair.job.images, idx(8, {kImages, 0xffffffff, 0xffffffff}, pixels()));
+    write_gzip(pair.images, idx(8, {kImages, 0xffffffff, 0xffffffff}, pixels()));
     wanted = "65: " + images + " has items with an extent of 4294967295, which is empty or beyond 2 GiB";
   }
   SECTION("more shards than samples") {
-    pair.job.shards = 104;
+    pair.target.shards = 104;
     wanted = "64: 104 shards for 103 samples";
   }
   REQUIRE_FALSE(wanted.empty());
@@ -250,8 +238,8 @@ TEST_CASE("what is there already is never overwritten", "[data]") {
   const TemporaryFolder folder;
   const Pair pair(folder);
   std::filesystem::create_directories(folder / "out/train");
-  write_plain(folder / "out/train/mine", "precious");
-  CHECK_THAT(pair.error(), Catch::StartsWith("73: cannot write shards to " + pair.job.out.string() +
+  write_bytes(folder / "out/train/mine", "precious");
+  CHECK_THAT(pair.error(), Catch::StartsWith("73: cannot write shards to " + pair.target.out.string() +
                                              ": it exists and is not an empty folder"));
   CHECK(files_below(folder / "out") == 1);
 }
