@@ -68,18 +68,30 @@ SETUP_OBJECTS := $(SETUP_SOURCES:%.cpp=$(BUILD)/pic/%.o)
 PLUGIN_SOURCES := $(sort $(wildcard spank/plugin/*.cpp))
 COMMAND_SOURCES := $(sort $(wildcard spank/command/*.cpp))
 SPANK_TEST_OBJECTS := $(patsubst %.cpp,$(BUILD)/pic/%.o,$(sort $(wildcard test/spank/*.cpp)))
-FUZZ_TARGETS := $(patsubst test/fuzz/%.cpp,%,$(filter-out test/fuzz/driver.cpp,$(wildcard test/fuzz/*.cpp)))
+# Fuzz targets: one file each, of the plugin's core or (in trainer/) of the program. They run under the project's own
+# driver, or under libFuzzer, which is Clang's, where FUZZER=1.
+FUZZER ?= 0
+FUZZ_TARGETS := $(patsubst test/fuzz/%.cpp,%,$(filter-out %/driver.cpp %/dictionary.cpp,$(wildcard test/fuzz/*.cpp)))
+TRAINER_FUZZ_TARGETS := $(patsubst test/fuzz/%.cpp,%,$(wildcard test/fuzz/trainer/*.cpp))
+FUZZ_MAIN := $(if $(filter 1,$(FUZZER)),dictionary,driver)
+FUZZ_LDFLAGS := $(if $(filter 1,$(FUZZER)),-fsanitize=fuzzer)
+# What the trainer's targets need: the parsers, not the program.
+FUZZED_SOURCES := $(wildcard src/core/*.cpp) $(patsubst %,src/hdf5/%.cpp,handle serial) \
+                  $(patsubst %,src/data/%.cpp,array_input byte_input column csv_columns csv_reader idx_file \
+                    normalisation npy_file npy_header shard storage) src/checkpoint/seal.cpp \
+                  $(patsubst %,src/train/%.cpp,attempt config config_setters config_source outcome requeue)
 PLUGIN  := $(if $(wildcard $(SLURM_INCLUDE)/slurm/spank.h),$(BUILD)/spank_lockstep.so)
 SPANK_PROGRAMS := $(BUILD)/nccl-setup $(PLUGIN)
 # The same plugin with faults on demand (spank/plugin/faults.h).
 FAULTY_PLUGIN := $(if $(PLUGIN),$(BUILD)/test/spank_lockstep_fault.so)
 SPANK_TESTS := $(BUILD)/test/spank/tests $(BUILD)/test/spank/make_node $(FAULTY_PLUGIN) \
-               $(FUZZ_TARGETS:%=$(BUILD)/test/fuzz/%)
+               $(FUZZ_TARGETS:%=$(BUILD)/test/fuzz/%) $(TRAINER_FUZZ_TARGETS:%=$(BUILD)/test/fuzz/%)
 DEPENDENCIES := $(patsubst %.cpp,$(BUILD)/pic/%.d,$(SETUP_SOURCES) $(PLUGIN_SOURCES) $(COMMAND_SOURCES) \
                   $(wildcard test/spank/*.cpp test/spank/*/*.cpp test/fuzz/*.cpp)) \
                 $(PLUGIN_SOURCES:%.cpp=$(BUILD)/pic-fault/%.d) \
                 $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d) \
-                $(BUILD)/test/training/make_shards.d
+                $(BUILD)/test/training/make_shards.d \
+                $(patsubst %,$(BUILD)/test/fuzz/%.d,driver dictionary $(TRAINER_FUZZ_TARGETS))
 
 # What `make install` copies beside the program, each at the same path below its folder.
 SHARED := $(wildcard sbatch/* datasets/*/*)
@@ -149,9 +161,14 @@ bench-launch: needed-packages  ## measure what the SPANK plugin adds to an empty
 	$(AGAIN) $(BUILD)/spank_lockstep.so
 	@BUILD=$(BUILD) test/bench/launch
 
-fuzz: needed-packages  ## feed the parsers with mutated inputs for a long time; FUZZ_RUNS= inputs each (3000000)
-	$(AGAIN) ASAN=1 UBSAN=1 fuzz-programs
-	@BUILD=build/sanitize-address-undefined FUZZ_RUNS=$(or $(FUZZ_RUNS),3000000) test/fuzz/run
+FUZZ_BUILD := build/libfuzzer
+FUZZ_FLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+FUZZ_CXX ?= $(if $(findstring clang,$(CXX)),$(CXX),clang++)
+fuzz: needed-packages  ## run libFuzzer on the parsers, FUZZ_SECONDS= each (300); FUZZ_ONLY="csv npy" only these
+	@command -v $(lastword $(FUZZ_CXX)) >/dev/null || { \
+	  echo 'fuzz: libFuzzer needs $(lastword $(FUZZ_CXX)): apt-get install clang, or make lint-packages' >&2; false; }
+	$(AGAIN) CXX='$(FUZZ_CXX)' BUILD=$(FUZZ_BUILD) SANITIZE='$(FUZZ_FLAGS)' SANITIZERS=fuzzer FUZZER=1 fuzz-programs
+	@BUILD=$(FUZZ_BUILD) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) test/fuzz/run $(FUZZ_ONLY)
 
 lint: lint-packages  ## formatting, clang-tidy, shellcheck, direction of dependencies
 	$(AGAIN) lint-checks
@@ -163,7 +180,7 @@ spank: $(SPANK_PROGRAMS)  ## build the SPANK plugin and nccl-setup alone
 
 programs: $(BUILD)/lockstep $(SPANK_PROGRAMS) $(TEST_PROGRAMS) $(SPANK_TESTS)
 
-fuzz-programs: $(FUZZ_TARGETS:%=$(BUILD)/test/fuzz/%)
+fuzz-programs: $(addprefix $(BUILD)/test/fuzz/,$(FUZZ_TARGETS) $(TRAINER_FUZZ_TARGETS))
 
 # What jobs on the test cluster and in the demo run: an installed tree, as a site would have it.
 stage: $(BUILD)/lockstep $(SPANK_PROGRAMS)
@@ -293,9 +310,15 @@ $(BUILD)/test/spank/make_node: $(addprefix $(BUILD)/pic/test/spank/,make_node/ma
 	@mkdir -p $(@D)
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^
 
-$(BUILD)/test/fuzz/%: $(BUILD)/pic/test/fuzz/%.o $(BUILD)/pic/test/fuzz/driver.o $(BUILD)/libsetup.a
+$(BUILD)/libfuzzed.a: $(FUZZED_SOURCES:%.cpp=$(BUILD)/%.o)
+	$(call quiet,AR,$@)rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/test/fuzz/trainer/%: $(BUILD)/test/fuzz/trainer/%.o $(BUILD)/test/fuzz/$(FUZZ_MAIN).o $(BUILD)/libfuzzed.a
+	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) $(FUZZ_LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/test/fuzz/%: $(BUILD)/pic/test/fuzz/%.o $(BUILD)/pic/test/fuzz/$(FUZZ_MAIN).o $(BUILD)/libsetup.a
 	@mkdir -p $(@D)
-	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^
+	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) $(FUZZ_LDFLAGS) -o $@ $^
 
 $(BUILD)/src/device/cpu/parallel.o: ALL_CXXFLAGS += $(OPENMP)
 

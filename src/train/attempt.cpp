@@ -23,4 +23,23 @@ std::optional<std::int64_t> process_start(long pid) {
   return parse_int(fields[start_time]);
 }
 
+std::string to_text(const Attempt& attempt) {
+  return fmt::format("job={}\nrestart={}\ncluster={}\nnode={}\npid={}\nstarted={}\nslurm={}\n", attempt.job,
+                     attempt.restart, attempt.cluster, attempt.node, attempt.pid, attempt.started,
+                     attempt.in_slurm ? 1 : 0);
+}
+
+Attempt parse_attempt(std::string_view text) {
+  auto values = parse_key_values(text);
+  Attempt attempt;
+  attempt.job = values["job"];
+  attempt.restart = static_cast<int>(parse_int(values["restart"]).value_or(0));
+  attempt.cluster = values["cluster"];
+  attempt.node = values["node"];
+  attempt.pid = static_cast<long>(parse_int(values["pid"]).value_or(0));
+  attempt.started = parse_int(values["started"]).value_or(0);
+  attempt.in_slurm = values["slurm"] == "1";
+  return attempt;
+}
+
 }  // namespace lockstep::train

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace lockstep::train {
 
@@ -19,6 +20,11 @@ struct Attempt {
   // "1234.0": names outcome files and temporary checkpoints.
   std::string token() const { return job + "." + std::to_string(restart); }
 };
+
+// The lines of a run folder's owner file. Parsing takes what is there; what is missing or garbled has the
+// defaults.
+std::string to_text(const Attempt& attempt);
+Attempt parse_attempt(std::string_view text);
 
 // When a process of this host started, in clock ticks since boot; nothing where it is gone or a zombie.
 std::optional<std::int64_t> process_start(long pid);

@@ -88,8 +88,8 @@ void check_lines(const std::filesystem::path& file, const std::string& text) {
   }
 }
 
-void read_file(const std::filesystem::path& file, std::map<std::string, Given>& given) {
-  const std::string text = text_of(file);
+void read_keys(const std::string& text, const std::filesystem::path& file,
+               std::map<std::string, Given>& given) {
   check_lines(file, text);
   const auto lines = lines_of_keys(text);
   const auto origin = [&](const std::string& key, int occurrence) {
@@ -150,8 +150,13 @@ void check_combinations(Config& config, const std::string& batch_origin) {
 }  // namespace
 
 ResolvedConfig resolve_config(const std::filesystem::path& file, std::span<const std::string> overrides) {
+  return resolve_config_text(text_of(file), file, overrides);
+}
+
+ResolvedConfig resolve_config_text(const std::string& text, const std::filesystem::path& file,
+                                   std::span<const std::string> overrides) {
   std::map<std::string, Given> given;
-  read_file(file, given);
+  read_keys(text, file, given);
   read_overrides(overrides, given);
 
   ResolvedConfig resolved;

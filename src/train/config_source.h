@@ -26,6 +26,10 @@ struct ResolvedConfig {
 // naming file, line, value seen, value wanted and, for an unknown key, the nearest known one.
 ResolvedConfig resolve_config(const std::filesystem::path& file, std::span<const std::string> overrides);
 
+// As resolve_config(), for a text; `name` is what error texts call it.
+ResolvedConfig resolve_config_text(const std::string& text, const std::filesystem::path& name,
+                                   std::span<const std::string> overrides);
+
 // An INI file that gives this very configuration again; with_origin adds where each value came from.
 std::string to_ini(const ResolvedConfig& resolved, bool with_origin);
 

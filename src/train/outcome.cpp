@@ -50,10 +50,15 @@ bool write_outcome(const std::filesystem::path& run, const std::string& token, c
 std::optional<Outcome> read_outcome(const std::filesystem::path& run, const std::string& token) {
   const auto text = read_text(path_of(run, token));
   if (!text) return std::nullopt;
-  auto values = parse_key_values(*text);
+  return parse_outcome(*text);
+}
+
+Outcome parse_outcome(std::string_view text) {
+  auto values = parse_key_values(text);
   Outcome outcome;
-  outcome.code =
-      static_cast<ExitCode>(parse_int(values["code"]).value_or(static_cast<int>(ExitCode::internal)));
+  // A garbled number must not become another code by being cut.
+  const auto code = parse_int(values["code"]);
+  if (code && *code >= 0 && *code <= 255) outcome.code = static_cast<ExitCode>(*code);
   outcome.step = parse_int(values["step"]).value_or(0);
   outcome.reason = values["reason"];
   outcome.who = values["who"];

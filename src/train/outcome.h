@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/error.h"
 
@@ -21,6 +22,9 @@ struct Outcome {
 // Writes the file unless this attempt has one already: the first rank to decide is the one that is heard.
 // Returns whether it was this call that decided. Throws Error(cannot_create).
 bool write_outcome(const std::filesystem::path& run, const std::string& token, const Outcome& outcome);
+
+// What such a file says; what it lacks or garbles has the defaults.
+Outcome parse_outcome(std::string_view text);
 
 std::optional<Outcome> read_outcome(const std::filesystem::path& run, const std::string& token);
 

@@ -39,15 +39,20 @@ bool is_failure(const std::optional<Outcome>& outcome, int status) {
   return code != 0 && code != static_cast<int>(ExitCode::requeue) && !is_final(code);
 }
 
+FailureCount parse_failures(std::string_view text) {
+  const auto parts = split(trim(text), ' ');
+  if (parts.size() != 2) return {};
+  const auto step = parse_int(parts[0]);
+  const auto count = parse_int(parts[1]);
+  constexpr std::int64_t most = 1'000'000;  // a garbled number must not overflow when one is added
+  if (!step || !count || *step < -1 || *count < 0 || *count > most) return {};
+  return {*step, static_cast<int>(*count)};
+}
+
 FailureCount count_failure(const std::filesystem::path& run, std::int64_t newest_checkpoint_step) {
   FailureCount before;
   const std::filesystem::path file = run / "failures";
-  if (const auto text = read_text(file)) {
-    const auto parts = split(trim(*text), ' ');
-    if (parts.size() == 2) {
-      before = {parse_int(parts[0]).value_or(-1), static_cast<int>(parse_int(parts[1]).value_or(0))};
-    }
-  }
+  if (const auto text = read_text(file)) before = parse_failures(*text);
   const bool progress = newest_checkpoint_step > before.checkpoint_step;
   const FailureCount now{newest_checkpoint_step, progress ? 1 : before.count + 1};
   write_atomically(file, fmt::format("{} {}\n", now.checkpoint_step, now.count));

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "slurm/queries.h"
 #include "train/outcome.h"
@@ -26,6 +27,9 @@ struct FailureCount {
 
 // Is this a failure that counts, given the outcome (if there is one) and srun's exit status?
 bool is_failure(const std::optional<Outcome>& outcome, int status);
+
+// What the file RUN/failures says; a garbled one counts as none.
+FailureCount parse_failures(std::string_view text);
 
 // The file RUN/failures; counts one more failure, from 1 again where there is a newer checkpoint than last
 // time.

@@ -27,25 +27,6 @@ constexpr double heartbeat_limit = 60;
 constexpr std::chrono::seconds patience{5};
 constexpr std::chrono::milliseconds look_again{50};
 
-std::string to_text(const Attempt& attempt) {
-  return fmt::format("job={}\nrestart={}\ncluster={}\nnode={}\npid={}\nstarted={}\nslurm={}\n", attempt.job,
-                     attempt.restart, attempt.cluster, attempt.node, attempt.pid, attempt.started,
-                     attempt.in_slurm ? 1 : 0);
-}
-
-Attempt from_text(const std::string& text) {
-  auto values = parse_key_values(text);
-  Attempt attempt;
-  attempt.job = values["job"];
-  attempt.restart = static_cast<int>(parse_int(values["restart"]).value_or(0));
-  attempt.cluster = values["cluster"];
-  attempt.node = values["node"];
-  attempt.pid = static_cast<long>(parse_int(values["pid"]).value_or(0));
-  attempt.started = parse_int(values["started"]).value_or(0);
-  attempt.in_slurm = values["slurm"] == "1";
-  return attempt;
-}
-
 bool same(const Attempt& a, const Attempt& b) {
   return a.job == b.job && a.restart == b.restart && a.cluster == b.cluster && a.node == b.node &&
          a.pid == b.pid;
@@ -82,7 +63,7 @@ bool RunFolder::claim(const Attempt& attempt, const OwnerAlive& alive, bool fres
 
   bool requeued = false;
   if (const auto text = read_text(owner_file())) {
-    Attempt owner = from_text(*text);
+    Attempt owner = parse_attempt(*text);
     const bool torn = owner.job.empty();  // nobody's
     const bool same_cluster = owner.in_slurm && attempt.in_slurm && owner.cluster == attempt.cluster;
     const bool same_job = same_cluster && owner.job == attempt.job;
@@ -126,13 +107,13 @@ void RunFolder::refuse_if_alive(const Attempt& owner, const Attempt& attempt, co
 bool RunFolder::owned_by_step_of(const std::string& job, int restart) const {
   const auto text = read_text(owner_file());
   if (!text) return false;
-  const Attempt owner = from_text(*text);
+  const Attempt owner = parse_attempt(*text);
   return owner.in_slurm && owner.job == job && owner.restart == restart;
 }
 
 void RunFolder::fence(const Attempt& attempt) const {
   const auto text = read_text(owner_file());
-  const Attempt owner = text ? from_text(*text) : Attempt{};
+  const Attempt owner = text ? parse_attempt(*text) : Attempt{};
   if (!same(owner, attempt)) {
     throw Error(
         ExitCode::cannot_create,
@@ -143,7 +124,8 @@ void RunFolder::fence(const Attempt& attempt) const {
 
 void RunFolder::release(const Attempt& attempt) const {
   const auto text = read_text(owner_file());
-  if (text && same(from_text(*text), attempt)) write_atomically(owner_file(), to_text(attempt) + "ended=1\n");
+  if (text && same(parse_attempt(*text), attempt))
+    write_atomically(owner_file(), to_text(attempt) + "ended=1\n");
 }
 
 void RunFolder::heartbeat() const {
