@@ -58,7 +58,7 @@ bool is_dataset(const hdf5::File& file, const std::string& name) {
 
 }  // namespace
 
-Hdf5Array::Hdf5Array(fs::path file, std::string dataset) : path_(std::move(file)) {
+Hdf5Array::Hdf5Array(fs::path file, const std::string& dataset) : path_(std::move(file)) {
   const auto guard = hdf5::lock();
   const hdf5::File opened = hdf5::open_serial(path_);
   if (!is_dataset(opened, dataset)) refuse_name(opened, path_, dataset);

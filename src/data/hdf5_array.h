@@ -15,7 +15,7 @@ class Hdf5Array : public ArrayInput {
   // `dataset` is a path in the file, "images" or "group/images". Throws Error(missing_input) where there is
   // no such file, Error(bad_data), naming file and dataset, what was seen and wanted, where it has no such
   // dataset or one that cannot be read here.
-  Hdf5Array(std::filesystem::path file, std::string dataset);
+  Hdf5Array(std::filesystem::path file, const std::string& dataset);
 
   std::string place() const override;
   ElementType type() const override { return column_.type; }

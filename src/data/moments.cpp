@@ -88,7 +88,8 @@ void Moments::add(std::span<const std::byte> samples) {
         throw Error(ExitCode::internal, "samples are not stored as numbers of this type");
     }
   }
-  samples_ += static_cast<double>(samples.size() / (sample_elements_ * size_of(type_)));
+  const std::size_t count = samples.size() / (sample_elements_ * size_of(type_));
+  samples_ += static_cast<double>(count);
 }
 
 std::vector<double> Moments::mean() const {

@@ -317,8 +317,7 @@ int launch(const ResolvedConfig& resolved, const RunOptions& options) {
     watchdog.set_run({folder.late_ranks(), attempt.token(), comm->rank(),
                       comm::gather_texts(*comm, allocation.node),
                       [&](ExitCode code, const std::string& reason) { exit.leave(code, reason); },
-                      [&] { return exit.failed_already(); },
-                      watch_next_rank(*comm, folder)});
+                      [&] { return exit.failed_already(); }, watch_next_rank(*comm, folder)});
     if (comm->rank() == 0) {
       board.update([&](Status& status) {
         status.job = attempt.job;

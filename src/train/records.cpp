@@ -5,8 +5,8 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <vector>
 #include <utility>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/files.h"
@@ -50,9 +50,9 @@ Records::Records(const RunFolder& folder, const Log& log, StatusBoard& board, co
 }
 
 void Records::step(std::int64_t step, std::int64_t epoch, std::int64_t samples, const StepReport& report) {
-  tell_of_waiting(metrics_.append(fmt::format(
-      "{},{},{},{},{},{},{}", step, epoch, samples, csv_field(report.loss), field(report.accuracy),
-      report.learning_rate, csv_field(report.gradient_norm))));
+  tell_of_waiting(metrics_.append(fmt::format("{},{},{},{},{},{},{}", step, epoch, samples,
+                                              csv_field(report.loss), field(report.accuracy),
+                                              report.learning_rate, csv_field(report.gradient_norm))));
   timings_.append(fmt::format("{},{:.6f},{:.6f},{:.6f},{:.6f}", step, report.seconds, report.data_seconds,
                               report.compute_seconds, report.communication_seconds));
   interval_.steps += 1;

@@ -1,6 +1,6 @@
 // What a run writes down beside its checkpoints, by rank 0: metrics.csv, eval.csv, anomalies.csv
-// (deterministic: byte-equal to those of an undisturbed run), timings.csv, events.csv, the curves for TensorBoard, what `lockstep
-// status` shows, and the progress lines.
+// (deterministic: byte-equal to those of an undisturbed run), timings.csv, events.csv, the curves for
+// TensorBoard, what `lockstep status` shows, and the progress lines.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,8 @@ class Records {
   // A checkpoint of `bytes` that took `seconds` is durable under the name `file`.
   void checkpoint(std::int64_t step, std::string_view file, std::int64_t bytes, double seconds);
 
-  // One line in events.csv: docs/formats.md lists them. All that people may want to be told goes through here.
+  // One line in events.csv: docs/formats.md lists them. All that people may want to be told goes through
+  // here.
   void event(std::int64_t step, std::string_view name, std::string_view detail);
 
   // To storage, before a checkpoint that counts on the rows is announced.

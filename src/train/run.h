@@ -104,8 +104,8 @@ class Run {
   std::vector<PassedOver> passed_over(std::int64_t from, std::int64_t to) const;
   std::string worst_sample(const StepReport& report) const;
 
-  // How a run saves, and what happens when it cannot (run_save.cpp). One try; false where the checkpoint could
-  // not be written.
+  // How a run saves, and what happens when it cannot (run_save.cpp). One try; false where the checkpoint
+  // could not be written.
   bool save();
   void save_on_the_way();
   void save_at_last();

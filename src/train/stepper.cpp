@@ -27,8 +27,7 @@ optim::ScheduleOptions schedule_of(const Config::Optim& optim) {
 }  // namespace
 
 Stepper::Stepper(const Config& config, Learner& learner, data::Loader& loader, comm::Communicator& comm,
-                 comm::Reducer& reducer, Watchdog& watchdog, const Guard& guard, Clock clock,
-                 Trace* trace)
+                 comm::Reducer& reducer, Watchdog& watchdog, const Guard& guard, Clock clock, Trace* trace)
     : config_(config),
       learner_(learner),
       loader_(loader),

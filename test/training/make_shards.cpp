@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <exception>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,7 +65,8 @@ void widen(const data::Shard& shard, std::int64_t nan_row) {
 }
 
 void make(const Wanted& wanted) {
-  data::ShardWriter writer(wanted.folder, wanted.rows, {1, side, side});
+  data::ShardWriter writer(wanted.folder, wanted.rows,
+                           {{1, side, side}, data::ElementType::u8, data::ElementType::u8, 0});
   std::int64_t id = 0;
   for (const std::int64_t count : wanted.rows) {
     for (std::int64_t row = 0; row < count; ++row, ++id) {
@@ -73,7 +75,7 @@ void make(const Wanted& wanted) {
       std::vector<std::uint8_t> image(side * side, shade);
       for (std::int64_t x = 0; x < side; ++x) image[static_cast<std::size_t>(label * 2 * side + x)] = 255;
       const std::uint8_t written = id == wanted.label_row ? 200 : label;
-      writer.append(image, std::vector<std::uint8_t>{written});
+      writer.append(std::as_bytes(std::span(image)), std::as_bytes(std::span(&written, 1)));
     }
   }
   writer.publish({1.0 / 255, {0.5}, {0.5}}, classes);
