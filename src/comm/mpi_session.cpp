@@ -18,7 +18,13 @@ MpiSession::MpiSession() {
   constexpr int keep_existing = 0;
   ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", keep_existing);
   ::setenv("OMPI_MCA_fcoll", "individual", keep_existing);
-  if (!started_by_launcher()) ::setenv("OMPI_MCA_ess_singleton_isolated", "1", keep_existing);
+  if (!started_by_launcher()) {
+    ::setenv("OMPI_MCA_ess_singleton_isolated", "1", keep_existing);
+    // Such programs of one user share a session folder, which each removes at its end: another one that is
+    // just opening a checkpoint there for its shared file pointer, which nobody uses, would fail. This kind
+    // needs none.
+    ::setenv("OMPI_MCA_sharedfp", "individual", keep_existing);
+  }
   int provided = 0;
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS) {
     throw Error(ExitCode::internal, "MPI does not start; `mpirun -n 1 hostname` may tell more");
