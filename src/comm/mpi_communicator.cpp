@@ -17,6 +17,18 @@ std::string host_name() {
   return slurm::read_allocation(slurm::process_environment()).node;
 }
 
+// Counts as one wait while it lives.
+class Wait {
+ public:
+  explicit Wait(std::atomic<int>& waits) : waits_(waits) { ++waits_; }
+  ~Wait() { --waits_; }
+  Wait(const Wait&) = delete;
+  Wait& operator=(const Wait&) = delete;
+
+ private:
+  std::atomic<int>& waits_;
+};
+
 }  // namespace
 
 MpiCommunicator::MpiCommunicator(MPI_Comm parent, std::int64_t piece) : piece_(piece) {
@@ -46,10 +58,12 @@ void MpiCommunicator::check(int status, std::string_view what) const {
 }
 
 void MpiCommunicator::barrier() {
+  const Wait wait(*waits_);
   check(MPI_Barrier(comm_), "reach a barrier");
 }
 
 void MpiCommunicator::broadcast(std::span<std::byte> data, int root) {
+  const Wait wait(*waits_);
   while (!data.empty()) {
     const auto part = data.first(std::min(data.size(), static_cast<std::size_t>(piece_)));
     check(MPI_Bcast(part.data(), static_cast<int>(part.size()), MPI_BYTE, root, comm_), "broadcast");
@@ -60,6 +74,7 @@ void MpiCommunicator::broadcast(std::span<std::byte> data, int root) {
 template <typename T>
 void MpiCommunicator::all_reduce(std::span<T> data, MPI_Datatype type, MPI_Op op) {
   if (size_ == 1) return;
+  const Wait wait(*waits_);
   while (!data.empty()) {
     const auto part = data.first(std::min(data.size(), static_cast<std::size_t>(piece_)));
     check(MPI_Allreduce(MPI_IN_PLACE, part.data(), static_cast<int>(part.size()), type, op, comm_),
@@ -89,6 +104,7 @@ void MpiCommunicator::all_reduce_max(std::span<std::int64_t> data) {
 }
 
 void MpiCommunicator::all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+  const Wait wait(*waits_);
   if (static_cast<std::int64_t>(all.size()) <= piece_) {
     const int count = static_cast<int>(mine.size());
     check(MPI_Allgather(mine.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE, comm_), "all-gather");
@@ -103,6 +119,7 @@ void MpiCommunicator::all_gather(std::span<const std::byte> mine, std::span<std:
 
 void MpiCommunicator::all_gather_slices(std::span<float> all, std::span<const std::int64_t> counts) {
   if (size_ == 1) return;
+  const Wait wait(*waits_);
   if (static_cast<std::int64_t>(all.size()) <= piece_) {
     std::vector<int> lengths(counts.begin(), counts.end());
     std::vector<int> offsets(lengths.size());
@@ -121,6 +138,7 @@ void MpiCommunicator::all_gather_slices(std::span<float> all, std::span<const st
 }
 
 void MpiCommunicator::exchange(std::span<const Send> sends, std::span<const Receive> receives) {
+  const Wait wait(*waits_);
   std::vector<MPI_Request> requests;
   const auto in_pieces = [&](auto data, const auto& start) {
     while (!data.empty()) {
@@ -148,7 +166,9 @@ void MpiCommunicator::exchange(std::span<const Send> sends, std::span<const Rece
 }
 
 std::unique_ptr<Communicator> MpiCommunicator::duplicate() {
-  return std::make_unique<MpiCommunicator>(comm_, piece_);
+  auto result = std::make_unique<MpiCommunicator>(comm_, piece_);
+  result->count_waits_with(*this);
+  return result;
 }
 
 std::unique_ptr<MpiCommunicator> MpiCommunicator::reordered(std::span<const int> order) const {
@@ -157,6 +177,7 @@ std::unique_ptr<MpiCommunicator> MpiCommunicator::reordered(std::span<const int>
   check(MPI_Comm_split(comm_, 0, static_cast<int>(own_place), &in_order), "reorder its ranks");
   auto result = std::make_unique<MpiCommunicator>(in_order, piece_);
   MPI_Comm_free(&in_order);
+  result->count_waits_with(*this);
   return result;
 }
 

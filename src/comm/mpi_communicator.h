@@ -3,6 +3,9 @@
 
 #include <mpi.h>
 
+#include <atomic>
+#include <memory>
+
 #include "comm/communicator.h"
 
 namespace lockstep::comm {
@@ -34,6 +37,11 @@ class MpiCommunicator final : public Communicator {
   // same permutation on every rank.
   std::unique_ptr<MpiCommunicator> reordered(std::span<const int> order) const;
 
+  // The number of calls that wait for peers just now: in this communicator, in those made from it, and in
+  // those that were told to count here. For a watcher in another thread.
+  std::shared_ptr<const std::atomic<int>> waits() const { return waits_; }
+  void count_waits_with(const MpiCommunicator& other) { waits_ = other.waits_; }
+
   // For libraries that speak MPI themselves, such as HDF5.
   MPI_Comm native() const { return comm_; }
 
@@ -47,6 +55,7 @@ class MpiCommunicator final : public Communicator {
   int rank_ = 0;
   int size_ = 1;
   std::vector<std::string> hosts_;
+  std::shared_ptr<std::atomic<int>> waits_ = std::make_shared<std::atomic<int>>(0);
 };
 
 }  // namespace lockstep::comm

@@ -78,6 +78,16 @@ void Watchdog::set_rank(int rank) {
   rank_ = rank;
 }
 
+void Watchdog::set_waits(std::shared_ptr<const std::atomic<int>> waits) {
+  const std::lock_guard guard(mutex_);
+  waits_ = std::move(waits);
+}
+
+bool Watchdog::waits() const {
+  const std::lock_guard guard(mutex_);
+  return waiting_.load() > 0 || (waits_ && waits_->load() > 0);
+}
+
 void Watchdog::set_run(Run run) {
   const std::lock_guard guard(mutex_);
   run_ = std::make_unique<Run>(std::move(run));
@@ -167,7 +177,7 @@ void Watchdog::publish(const Run& run, const Place& place) const {
     make_folders(run.folder);
     write_atomically(run.folder / fmt::format("{}.{}", run.token, run.rank),
                      fmt::format("{},{},{},{}", static_cast<int>(place.phase), place.step,
-                                 waiting_.load() > 0 ? "waiting" : "working", node_));
+                                 waits() ? "waiting" : "working", node_));
   } catch (const std::exception&) {
     // A file system that does not take the note is one of the ways to be late; the others will say so.
   }

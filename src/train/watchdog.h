@@ -44,12 +44,14 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
 
   void set_rank(int rank);
+  // How many calls of this rank wait for peers just now: it is not itself the late one then.
+  void set_waits(std::shared_ptr<const std::atomic<int>> waits);
   void set_run(Run run);
 
   // The main thread says where it is. A new phase or step starts the clock again.
   void enter(Phase phase, std::int64_t step);
 
-  // While one of these lives, this rank waits for its peers: it is not itself the late one.
+  // While one of these lives, this rank waits for its peers as well.
   class Waiting {
    public:
     explicit Waiting(Watchdog& watchdog) : watchdog_(watchdog) { ++watchdog_.waiting_; }
@@ -71,6 +73,7 @@ class Watchdog {
   double limit(Phase phase) const;
   bool has_lost_next_rank(const Run& run, const Place& place);
   void publish(const Run& run, const Place& place) const;
+  bool waits() const;
   static std::string note_of(const Run& run, std::size_t rank);
   std::string late_ranks(const Run& run, const Place& place) const;
   [[noreturn]] void give_up(const Place& place);
@@ -78,12 +81,13 @@ class Watchdog {
   Config::Limits limits_;
   std::string node_;
   pthread_t main_thread_;
-  mutable std::mutex mutex_;  // guards rank_, place_ and run_
+  mutable std::mutex mutex_;  // guards rank_, place_, run_ and waits_
   int rank_;
   Place place_;
   std::unique_ptr<Run> run_;
   std::atomic<int> waiting_{0};
   double missing_since_ = -1;  // of the watching thread alone
+  std::shared_ptr<const std::atomic<int>> waits_;
   std::jthread thread_;
 };
 
