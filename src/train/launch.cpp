@@ -152,6 +152,7 @@ std::unique_ptr<comm::MpiCommunicator> join_ranks(const slurm::Allocation& alloc
   if (!order.is_given_order()) comm = comm->reordered(order.ranks);
   log.set_rank(comm->rank());
   watchdog.set_rank(comm->rank());
+  watchdog.set_waits(comm->waits());
   if (!order.is_given_order()) {
     log.info(fmt::format(
         "ranks ordered by the cluster's topology: {}, {} nodes; their numbers are not the launcher's",
@@ -205,6 +206,9 @@ int or_leave(const Exit& exit, Work&& work) {
   try {
     return work();
   } catch (const AgreedError& error) {
+    // In order, but not for ever: the launcher's daemon, which MPI takes its leave from, may be part of the
+    // trouble.
+    exit_within(std::chrono::seconds(10), error.code());
     exit.agreed(error.code(), error.what());
     return static_cast<int>(error.code());
   } catch (const Error& error) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/text.h"
@@ -23,8 +24,8 @@ Records::Records(const RunFolder& folder, const Log& log, std::int64_t step, std
       events_(folder.events(), "step,time,event,detail", std::numeric_limits<std::int64_t>::max()) {}
 
 void Records::step(std::int64_t step, std::int64_t epoch, std::int64_t samples, const StepReport& report) {
-  metrics_.append(fmt::format("{},{},{},{},{},{},{}", step, epoch, samples, report.loss, report.accuracy,
-                              report.learning_rate, report.gradient_norm));
+  tell_of_waiting(metrics_.append(fmt::format("{},{},{},{},{},{},{}", step, epoch, samples, report.loss,
+                                              report.accuracy, report.learning_rate, report.gradient_norm)));
   timings_.append(fmt::format("{},{:.6f},{:.6f},{:.6f},{:.6f}", step, report.seconds, report.data_seconds,
                               report.compute_seconds, report.communication_seconds));
   interval_.steps += 1;
@@ -33,6 +34,17 @@ void Records::step(std::int64_t step, std::int64_t epoch, std::int64_t samples, 
   interval_.data_seconds += report.data_seconds;
   interval_.communication_seconds += report.communication_seconds;
   if (step % log_every_ == 0 || step == total_steps_) progress(step, epoch, report);
+}
+
+// Once, when the disk begins to refuse rows, and once when it takes them again.
+void Records::tell_of_waiting(bool all_written) {
+  if (std::exchange(rows_wait_, !all_written) == !all_written) return;
+  if (all_written) {
+    log_.info(fmt::format("{} takes rows again", metrics_.path().string()));
+  } else {
+    log_.warn(fmt::format("{} cannot be written: its rows wait in memory; make room on that disk",
+                          metrics_.path().string()));
+  }
 }
 
 void Records::progress(std::int64_t step, std::int64_t epoch, const StepReport& report) {

@@ -35,6 +35,7 @@ class Records {
   std::int64_t last_metrics() const { return metrics_.last_row_at_start(); }
 
  private:
+  void tell_of_waiting(bool all_written);
   void progress(std::int64_t step, std::int64_t epoch, const StepReport& report);
 
   const Log& log_;
@@ -44,6 +45,7 @@ class Records {
   StepLog timings_;
   StepLog evaluations_;
   StepLog events_;
+  bool rows_wait_ = false;
   // Since the last progress line.
   struct Interval {
     std::int64_t steps = 0;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "comm/agreement.h"
 #include "core/clock.h"
@@ -34,7 +36,9 @@ Run::Run(const Setting& setting)
       config_(setting.resolved.config),
       threads_(threads_of(config_, setting.allocation)),
       reducer_comm_(setting.comm.duplicate()),
-      checkpoint_comm_(setting.comm.native()) {}
+      checkpoint_comm_(setting.comm.native()) {
+  checkpoint_comm_.count_waits_with(setting.comm);
+}
 
 Run::~Run() = default;
 
@@ -47,6 +51,10 @@ void Run::prepare() {
 }
 
 void Run::start(const RunOptions& options) {
+  // Before anything is read: what a predecessor that still lives has written so far can be published no more.
+  comm::agree(setting_.comm, "remove unfinished checkpoints", [&] {
+    if (setting_.comm.rank() == 0) remove_unfinished();
+  });
   resume(options.fork);
   comm::agree(setting_.comm, "open the records of the run", [&] {
     if (setting_.comm.rank() == 0) open_records();
@@ -66,7 +74,7 @@ void Run::start(const RunOptions& options) {
   deadline_.emplace(setting_.allocation, setting_.comm.rank() == 0);
   stepper_.emplace(config_, *learner_, *loader_, setting_.comm, *reducer_, setting_.watchdog,
                    Clock{[this] { return deadline_near(); }, [this] { return clock_says_save(); }});
-  saved_at_ = monotonic_seconds();
+  patience_.emplace(config_.checkpoint.minutes, monotonic_seconds());
   announce();
 }
 
@@ -109,10 +117,14 @@ void Run::resume(bool fork) {
   origin_ = resumed->origin;
 }
 
+void Run::remove_unfinished() {
+  const auto folder = setting_.folder.checkpoints();
+  for (const std::string& text : checkpoint::unfinished(folder)) setting_.log.warn(text);
+  checkpoint::remove_stale_temporaries(folder, {setting_.attempt.job, setting_.attempt.restart},
+                                       [&] { setting_.folder.fence(setting_.attempt); });
+}
+
 void Run::open_records() {
-  const auto fence = [&] { setting_.folder.fence(setting_.attempt); };
-  checkpoint::remove_stale_temporaries(setting_.folder.checkpoints(),
-                                       {setting_.attempt.job, setting_.attempt.restart}, fence);
   records_.emplace(setting_.folder, setting_.log, step_, config_.run.log_every, config_.train.steps);
   if (records_->last_metrics() < step_) {
     setting_.log.warn(fmt::format("{} ends at step {}, the checkpoint is of step {}: rows were lost",
@@ -168,8 +180,7 @@ bool Run::deadline_near() const {
 }
 
 bool Run::clock_says_save() const {
-  return setting_.comm.rank() == 0 && config_.checkpoint.minutes > 0 &&
-         monotonic_seconds() - saved_at_ > 60 * config_.checkpoint.minutes;
+  return setting_.comm.rank() == 0 && patience_->due(monotonic_seconds());
 }
 
 bool Run::evaluation_due() const {
@@ -192,13 +203,13 @@ Outcome Run::execute() {
     }
     const bool due = config_.checkpoint.every > 0 && step_ % config_.checkpoint.every == 0;
     if ((due || save_by_clock_) && !any(votes_) && !evaluation_due() && saved_step_ != step_) {
-      save();
+      save_on_the_way();
       // A stop request that came meanwhile has no need of another step and another save.
       votes_ = agreed_votes(setting_.comm, deadline_near());
     }
   }
   // All is done and evaluated, or the ranks agreed to stop: either way this very step is what is kept.
-  if (saved_step_ != step_ && step_ > 0) save();
+  if (saved_step_ != step_ && step_ > 0) save_at_last();
   announce_bytes();
   const bool finished = step_ >= config_.train.steps && !evaluation_due();
   Outcome outcome{ExitCode::requeue, step_, describe(votes_, setting_.comm.size()), ""};
@@ -250,8 +261,27 @@ checkpoint::State Run::state() const {
   return state;
 }
 
-void Run::save() {
+// What happens when a checkpoint cannot be written is the rule of docs/errors.md.
+bool Run::save() {
   setting_.watchdog.enter(Phase::checkpoint, step_);
+  try {
+    write_checkpoint();
+    patience_->saved(monotonic_seconds());
+  } catch (const AgreedError& error) {
+    bear_with(error, fmt::format("the checkpoint of step {} failed", step_));
+    patience_->failed(monotonic_seconds());
+  }
+  save_by_clock_ = false;
+  if (saved_step_ != step_) return false;
+  try {
+    remove_old_checkpoints();
+  } catch (const AgreedError& error) {
+    bear_with(error, "old checkpoints stay");
+  }
+  return true;
+}
+
+void Run::write_checkpoint() {
   const double begin = monotonic_seconds();
   comm::agree(setting_.comm, "write the metrics to storage", [&] {
     if (records_) records_->sync();
@@ -262,18 +292,65 @@ void Run::save() {
   options.fence = [&] { setting_.folder.fence(setting_.attempt); };
   const auto report =
       checkpoint::save(checkpoint_comm_, setting_.folder.checkpoints(), state(), snapshot.views(), options);
-  comm::agree(setting_.comm, "remove old checkpoints", [&] {
-    if (setting_.comm.rank() == 0) {
-      checkpoint::retire(setting_.folder.checkpoints(), config_.checkpoint.keep, step_, options.fence);
-    }
-  });
-  save_seconds_ = monotonic_seconds() - begin;
   saved_step_ = step_;
-  saved_at_ = monotonic_seconds();
-  save_by_clock_ = false;
+  save_seconds_ = monotonic_seconds() - begin;
   setting_.log.info(fmt::format("saved {} ({}, {:.2f} s)", report.path.string(),
                                 human_bytes(static_cast<double>(report.file_bytes)), save_seconds_));
   if (records_) records_->event(step_, "saved", report.path.filename().string());
+}
+
+void Run::remove_old_checkpoints() {
+  comm::agree(setting_.comm, "remove old checkpoints", [&] {
+    if (setting_.comm.rank() != 0) return;
+    const auto fence = [&] { setting_.folder.fence(setting_.attempt); };
+    checkpoint::retire(setting_.folder.checkpoints(), config_.checkpoint.keep, step_, fence);
+  });
+}
+
+// Tells of what has failed, and throws where it cannot become better: the error lies in the run itself, or
+// the folder is gone or another attempt's.
+void Run::bear_with(const AgreedError& error, const std::string& what) {
+  std::string lost;
+  if (setting_.comm.rank() == 0) {
+    try {
+      lost = setting_.folder.lost_by(setting_.attempt);
+    } catch (const Error&) {
+      // Not known: the file system does not answer, and may again.
+    }
+  }
+  comm::broadcast_text(setting_.comm, lost, 0);
+  if (!lost.empty()) throw AgreedError(ExitCode::cannot_create, lost);
+  if (error.code() == ExitCode::bad_config) throw error;
+  setting_.log.agreed_warning(fmt::format("{}: {}", what, error.what()));
+  if (records_) records_->event(step_, "save failed", fmt::format("{}: {}", what, error.what()));
+}
+
+bool Run::root_says(bool mine) {
+  std::int64_t answer = mine ? 1 : 0;
+  setting_.comm.broadcast(std::as_writable_bytes(std::span(&answer, 1)), 0);
+  return answer != 0;
+}
+
+void Run::save_on_the_way() {
+  if (save() || !root_says(patience_->exhausted(monotonic_seconds()))) return;
+  throw AgreedError(ExitCode::peer_failed,
+                    fmt::format("no checkpoint could be written for too long: the run ends here, after step "
+                                "{}, before more is lost; see the warnings above",
+                                step_));
+}
+
+void Run::save_at_last() {
+  LastSave last(config_.limits.checkpoint, monotonic_seconds());
+  while (!save()) {
+    const bool urged = any(votes_) || any(agreed_votes(setting_.comm, deadline_near()));
+    if (!root_says(last.again(urged, monotonic_seconds()))) {
+      throw AgreedError(
+          ExitCode::peer_failed,
+          fmt::format("the last checkpoint, of step {}, could not be written; see the warnings above",
+                      step_));
+    }
+    std::this_thread::sleep_for(std::chrono::duration<double>(LastSave::pause));
+  }
 }
 
 }  // namespace lockstep::train

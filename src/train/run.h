@@ -22,6 +22,7 @@
 #include "train/position.h"
 #include "train/records.h"
 #include "train/run_folder.h"
+#include "train/save_patience.h"
 #include "train/stepper.h"
 #include "train/stop.h"
 #include "train/watchdog.h"
@@ -65,6 +66,7 @@ class Run {
   void open_data();
   void check_same_data();
   void resume(bool fork);
+  void remove_unfinished();
   void open_records();
   void announce() const;
   void announce_bytes();
@@ -73,7 +75,14 @@ class Run {
   bool evaluation_due() const;
   void take_step();
   void run_evaluation();
-  void save();
+  // One try; false where the checkpoint could not be written.
+  bool save();
+  void save_on_the_way();
+  void save_at_last();
+  void write_checkpoint();
+  void remove_old_checkpoints();
+  void bear_with(const AgreedError& error, const std::string& what);
+  bool root_says(bool mine);
   checkpoint::State state() const;
   bool deadline_near() const;
   bool clock_says_save() const;
@@ -103,8 +112,8 @@ class Run {
   std::optional<Evaluation> evaluation_;
   StopVotes votes_{};
   bool save_by_clock_ = false;  // agreed
-  double saved_at_ = 0;         // monotonic_seconds() of the last save, or of the start
-  double save_seconds_ = 0;     // measured, or an estimate before the first save
+  std::optional<SavePatience> patience_;
+  double save_seconds_ = 0;  // measured, or an estimate before the first save
   double step_seconds_ = 0;
 };
 

@@ -130,14 +130,21 @@ bool RunFolder::owned_by_step_of(const std::string& job, int restart) const {
   return owner.in_slurm && owner.job == job && owner.restart == restart;
 }
 
-void RunFolder::fence(const Attempt& attempt) const {
+std::string RunFolder::lost_by(const Attempt& attempt) const {
   const auto text = read_text(owner_file());
-  const Attempt owner = text ? from_text(*text) : Attempt{};
-  if (!same(owner, attempt)) {
-    throw Error(
-        ExitCode::cannot_create,
-        fmt::format("run folder {} now belongs to job {} (restart {}, on {}): this attempt leaves it alone",
-                    path_.string(), owner.job, owner.restart, owner.node));
+  if (!text) {
+    return fmt::format("run folder {} was removed or replaced while it was in use (it has no file 'owner')",
+                       path_.string());
+  }
+  const Attempt owner = from_text(*text);
+  if (same(owner, attempt)) return "";
+  return fmt::format("run folder {} now belongs to job {} (restart {}, on {}): this attempt leaves it alone",
+                     path_.string(), owner.job, owner.restart, owner.node);
+}
+
+void RunFolder::fence(const Attempt& attempt) const {
+  if (const std::string reason = lost_by(attempt); !reason.empty()) {
+    throw Error(ExitCode::cannot_create, reason);
   }
 }
 

@@ -42,6 +42,10 @@ class RunFolder {
   // outcome is that step's to write. Any rank may ask.
   bool owned_by_step_of(const std::string& job, int restart) const;
 
+  // Why the folder is not `attempt`'s any more: removed, or taken over by another job or restart; empty where
+  // it is. Throws Error(internal) where that cannot be read.
+  std::string lost_by(const Attempt& attempt) const;
+
   // Throws Error(cannot_create) unless `attempt` is still the owner: called before every rename and removal.
   void fence(const Attempt& attempt) const;
 

@@ -42,21 +42,35 @@ StepLog::StepLog(std::filesystem::path path, std::string_view header, std::int64
   file_ = open_file(path_, O_WRONLY | O_APPEND, 0, ExitCode::cannot_create);
 }
 
-void StepLog::append(std::string_view row) {
-  const std::string line = fmt::format("{}\n", row);
+StepLog::~StepLog() {
+  write_waiting();
+}
+
+bool StepLog::append(std::string_view row) {
+  waiting_.append(row).push_back('\n');
+  return write_waiting() == 0;
+}
+
+int StepLog::write_waiting() {
   std::size_t done = 0;
-  while (done < line.size()) {
-    const ssize_t got = ::write(file_.get(), line.data() + done, line.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      throw Error(ExitCode::cannot_create,
-                  fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)));
+  int error = 0;
+  while (error == 0 && done < waiting_.size()) {
+    const ssize_t got = ::write(file_.get(), waiting_.data() + done, waiting_.size() - done);
+    if (got >= 0) {
+      done += static_cast<std::size_t>(got);
+    } else if (errno != EINTR) {
+      error = errno;
     }
-    done += static_cast<std::size_t>(got);
   }
+  waiting_.erase(0, done);
+  return error;
 }
 
 void StepLog::sync() {
+  if (const int error = write_waiting(); error != 0) {
+    throw Error(ExitCode::cannot_create,
+                fmt::format("cannot write {}: {}", path_.string(), std::strerror(error)));
+  }
   if (::fsync(file_.get()) != 0) {
     throw Error(ExitCode::cannot_create,
                 fmt::format("cannot fsync {}: {}", path_.string(), std::strerror(errno)));

@@ -17,19 +17,31 @@ class StepLog {
   // torn last line too. Throws Error(cannot_create); Error(bad_data) where the file has another header.
   StepLog(std::filesystem::path path, std::string_view header, std::int64_t last_step);
 
-  // `row` without the newline, beginning with the step. One write(2) per row: a reader never sees half of one
-  // unless the machine fails.
-  void append(std::string_view row);
+  ~StepLog();
+  StepLog(const StepLog&) = delete;
+  StepLog& operator=(const StepLog&) = delete;
 
-  // To storage: called before the checkpoint that counts on these rows is announced.
+  // `row` without the newline, beginning with the step. One write(2) per row: a reader never sees half of one
+  // unless the machine fails, or its disk is full. Rows that cannot be written wait in memory and are tried
+  // again with the next one. Returns whether none waits.
+  bool append(std::string_view row);
+
+  // To storage: called before the checkpoint that counts on these rows is announced. Throws
+  // Error(cannot_create) where a row still waits.
   void sync();
+
+  const std::filesystem::path& path() const { return path_; }
 
   // The greatest step with a row when the file was opened; 0 where there was none.
   std::int64_t last_row_at_start() const { return last_row_; }
 
  private:
+  // Writes what waits; returns the error number, 0 where nothing waits any more.
+  int write_waiting();
+
   std::filesystem::path path_;
   FileDescriptor file_;
+  std::string waiting_;  // rows, the first perhaps without what is already in the file
   std::int64_t last_row_ = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "train/run_folder.h"
 
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,6 +63,16 @@ TEST_CASE("a requeued incarnation fences out its predecessor, and not the other 
   REQUIRE_THROWS_WITH(run.fence(slurm_attempt("12", 0)), Catch::Contains("belongs to job 12 (restart 1"));
   CHECK_THROWS_AS(run.claim(slurm_attempt("12", 0), alive), Error);
   CHECK_NOTHROW(run.fence(slurm_attempt("12", 1)));
+}
+
+TEST_CASE("a folder that was removed or replaced is nobody's", "[run-folder]") {
+  const TempFolder folder;
+  RunFolder run(folder / "run");
+  run.claim(slurm_attempt("12", 0), gone);
+  CHECK(run.lost_by(slurm_attempt("12", 0)).empty());
+  std::filesystem::remove_all(run.path());
+  CHECK_THAT(run.lost_by(slurm_attempt("12", 0)), Catch::Contains("was removed or replaced"));
+  REQUIRE_THROWS_WITH(run.fence(slurm_attempt("12", 0)), Catch::Contains("was removed or replaced"));
 }
 
 TEST_CASE("a second step of the same job is no requeued incarnation", "[run-folder]") {
@@ -177,6 +189,49 @@ TEST_CASE("rows after the checkpoint and a torn row are dropped on resume", "[st
   CHECK(read_text(path) == "step,loss\n1,0.5\n2,0.25\n3,0.75\n");
   StepLog none(path, "step,loss", 0);
   CHECK(read_text(path) == "step,loss\n");
+}
+
+namespace {
+
+// Files can grow no more than to so many bytes while this lives, as on a full disk.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace
+
+TEST_CASE("rows that a full disk refuses wait, and each is written once when there is room", "[step-log]") {
+  const TempFolder folder;
+  const auto file = folder / "metrics.csv";
+  StepLog log(file, "step,loss", 0);
+  CHECK(log.append("1,0.5"));
+  {
+    const FileSizeLimit full(18);  // in the middle of the second row
+    CHECK_FALSE(log.append("2,0.25"));
+    CHECK_FALSE(log.append("3,0.125"));
+    CHECK_THROWS_WITH(log.sync(), Catch::Contains("metrics.csv: File too large"));
+    CHECK(read_text(file) == "step,loss\n1,0.5\n2,");
+  }
+  SECTION("with the next row") {
+    CHECK(log.append("4,0.0625"));
+    CHECK(read_text(file) == "step,loss\n1,0.5\n2,0.25\n3,0.125\n4,0.0625\n");
+  }
+  SECTION("before a checkpoint") {
+    log.sync();
+    CHECK(read_text(file) == "step,loss\n1,0.5\n2,0.25\n3,0.125\n");
+  }
 }
 
 TEST_CASE("a file with another header is not touched", "[step-log]") {
