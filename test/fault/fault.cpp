@@ -9,6 +9,7 @@
 //               hold   returns, and then makes the call, when the fault is taken away from its FILE
 //               term   SIGTERM to the process itself at this one call, which is then made: a stop request at
 //                      a chosen place
+//               slow=N this one call takes N milliseconds longer
 //               memory takes all memory that the process may have, whose limit becomes what it has; the call
 //                      is then made
 //               fail   POSIX calls return -1 with ENOSPC without being made, from this call on; HDF5 calls
@@ -162,6 +163,11 @@ bool strikes(const Plan& fault, std::string_view function, Counter& counter) {
   const bool first = call == fault.count;
   if (first && fault.action != "hold") create(marker().c_str());
   if (fault.action == "kill") ::kill(::getpid(), SIGKILL);
+  constexpr std::string_view slow = "slow=";
+  if (fault.action.starts_with(slow)) {
+    if (first) ::usleep(static_cast<useconds_t>(1000 * std::strtol(&fault.action[slow.size()], nullptr, 10)));
+    return false;
+  }
   if (fault.action == "term" || fault.action == "hold" || fault.action == "memory") {
     if (first && fault.action == "term") ::kill(::getpid(), SIGTERM);
     if (first && fault.action == "hold") hold(fault.text);
