@@ -151,6 +151,16 @@ rank_pid() {
   give_up "there is no process of rank $1"
 }
 
+# step_daemons NODE: the pids of Slurm's step daemons there.
+step_daemons() {
+  local pid
+  for pid in /proc/[0-9]*; do
+    pid=${pid#/proc/}
+    [[ $(readlink "/proc/$pid/exe") == */slurmstepd* ]] &&
+      find "/proc/$pid/fd" -lname "$cluster/log/$1.log" -print -quit | grep -q . && echo "$pid"
+  done 2>/dev/null
+}
+
 steps_done() {
   local lines
   lines=$(grep -c '' "$run/metrics.csv" 2>/dev/null) || lines=1

@@ -12,6 +12,7 @@ run_case() {
   await_end
   expect_job FAILED 0 73:0
   expect_match "what the second job says" "$(cat "$work/lockstep-$job.out")" "in use by job $first on n${first_node[$name]} "
+  report_recovery 12 "a second job in the folder of a running one" -
   job=$first
   expect "state of the first job" "$(job_field "$job" JobState)" RUNNING
   on_cluster scancel "$job"
