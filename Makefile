@@ -36,6 +36,7 @@ space := $(subst ,, )
 SANITIZE := $(if $(SANITIZERS),-fsanitize=$(subst $(space),$(comma),$(SANITIZERS)) -fno-sanitize-recover=all \
             $(if $(findstring clang,$(CXX)),,-Wno-maybe-uninitialized))
 BUILD := build$(if $(SANITIZERS),/sanitize-$(subst $(space),-,$(SANITIZERS)))
+ASAN_BUILD := build/sanitize-address-undefined
 
 VERSION := 0.1.0
 GIT     := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
@@ -104,6 +105,7 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 # ---- Targets ----------------------------------------------------------------------------------------------
 .DEFAULT_GOAL := all
 .PHONY: docs all help info packages needed-packages lint-packages libraries programs spank stage test demo bench
+.PHONY: asan reliability soak
 .PHONY: bench-launch fuzz fuzz-programs lint tidy sanitize install install-spank copy-spank uninstall deb clean
 .DELETE_ON_ERROR:
 # Objects of one program alone are kept as well: the next build needs them.
@@ -151,13 +153,25 @@ bench-launch: needed-packages  ## measure what the SPANK plugin adds to an empty
 
 fuzz: needed-packages  ## feed the parsers with mutated inputs for a long time; FUZZ_RUNS= inputs each (3000000)
 	$(AGAIN) ASAN=1 UBSAN=1 fuzz-programs
-	@BUILD=build/sanitize-address-undefined FUZZ_RUNS=$(or $(FUZZ_RUNS),3000000) test/fuzz/run
+	@BUILD=$(ASAN_BUILD) FUZZ_RUNS=$(or $(FUZZ_RUNS),3000000) test/fuzz/run
 
 lint: lint-packages  ## formatting, clang-tidy, shellcheck, direction of dependencies
 	$(AGAIN) lint-checks
 
 sanitize: needed-packages  ## build with ASan and UBSan, run the unit, plugin core and MPI tests
 	$(AGAIN) ASAN=1 UBSAN=1 test SUITES="$(or $(SUITES),unit spank mpi)"
+
+asan: sanitize  ## the same, then a run of the trainer that is stopped and resumed again and again
+	@BUILD=$(ASAN_BUILD) test/training/sanitized
+
+reliability: needed-packages  ## strike at real jobs in all ways of docs/reliability.md, and write that page anew (as root)
+	$(AGAIN) programs stage
+	@BUILD=$(BUILD) test/reliability/run
+
+soak: needed-packages  ## the long cases: SOAK_MINUTES= (30) of strikes by chance, long time limits, many restarts (as root)
+	$(AGAIN) programs stage
+	@BUILD=$(BUILD) RESTARTS=$(or $(RESTARTS),20) test/training/test killed_again_and_again_a_run_goes_on_and_leaves_nothing_behind
+	@BUILD=$(BUILD) SOAK_MINUTES=$(or $(SOAK_MINUTES),30) test/cluster/test --long
 
 spank: $(SPANK_PROGRAMS)  ## build the SPANK plugin and nccl-setup alone
 
