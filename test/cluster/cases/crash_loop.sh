@@ -3,7 +3,7 @@
 # behind, and once the reason is gone, a new job finishes it.
 # nodes: 1
 # starts first: three requeues in a row
-# shellcheck disable=SC2154
+# shellcheck disable=SC2034,SC2154
 
 # Slurm's own folder for the PMIx server of a step it removes itself, or not.
 left_behind() { find "$cluster/tmp/n${first_node[$name]}" -mindepth 1 ! -path '*/spmix_appdir*'; }

@@ -2,7 +2,7 @@
 # The disk of the run folder fills up: training goes on without checkpoints, and makes them again when there is room.
 # A job that has to go while the disk is full starts again from the last good checkpoint.
 # nodes: 1
-# shellcheck disable=SC2154
+# shellcheck disable=SC2034,SC2154
 
 says() { grep -qE "$1" "$work/lockstep-$job.out"; }
 fill() { dd if=/dev/zero of="$work/disk/ballast" bs=64K 2>/dev/null || true; }
@@ -35,7 +35,7 @@ run_case() {
   fill
   more_failures() { (($(failures) > before)); }
   await more_failures # a save that had its room already is over then
-  last=$(basename "$(ls "$run/checkpoints" | tail -n 1)")
+  last=$(basename "$(find "$run/checkpoints" -name 'step-*.h5' | sort | tail -n 1)")
   strike_now
   on_cluster scancel --signal=USR1 "$job"
   await is_requeued "$job" 1

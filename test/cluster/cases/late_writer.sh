@@ -51,6 +51,6 @@ run_case() {
   expect_match "restarts" "$(job_field "$job" Restarts)" 1
   report_recovery 6 "a node falls silent and comes back while it publishes a checkpoint" "$(recovery_seconds 2)"
   expect_finished 1
-  expect "checkpoints" "$(cd "$run/checkpoints" && ls -A | xargs)" \
+  expect "checkpoints" "$(find "$run/checkpoints" -type f -printf '%f\n' | sort | xargs)" \
     "$(basename "$last") $(basename "$(checkpoint_of "$steps")")"
 }
