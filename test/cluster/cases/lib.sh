@@ -159,6 +159,7 @@ step_daemons() {
     [[ $(readlink "/proc/$pid/exe") == */slurmstepd* ]] &&
       find "/proc/$pid/fd" -lname "$cluster/log/$1.log" -print -quit | grep -q . && echo "$pid"
   done 2>/dev/null
+  return 0
 }
 
 steps_done() {

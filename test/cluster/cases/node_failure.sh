@@ -10,12 +10,8 @@ run_case() {
   set_config checkpoint.every 25
   submit --nodes=1-2
   await is_at_step 60
-  # slurmd, its step daemon and rank 1: a busy daemon does not always list the pids of its step.
-  all_victims() {
-    mapfile -t victims < <(pids_on "$node")
-    ((${#victims[@]} == 3))
-  }
-  await all_victims
+  mapfile -t victims < <(pids_on "$node")
+  ((${#victims[@]} == 3)) || give_up "want slurmd, its step daemon and rank 1 on $node, found: ${victims[*]}"
   strike_now
   kill -KILL "${victims[@]}"
   finish_after 60
