@@ -265,8 +265,7 @@ expect_undisturbed() { # STEPS
     echo "wrong: metrics.csv does not hold each step once" && wrong=1
   }
   set_config train.steps "$1"
-  # Open MPI's session folder of a program without a launcher is one for all of a user's: each removes it at its end.
-  on_cluster env TMPDIR="$work" lockstep train run.conf --run.dir=undisturbed >"$work/undisturbed.out" 2>&1 ||
+  on_cluster lockstep train run.conf --run.dir=undisturbed >"$work/undisturbed.out" 2>&1 ||
     give_up "the undisturbed run: $(tail -n 3 "$work/undisturbed.out")"
   cmp "$run/metrics.csv" "$work/undisturbed/metrics.csv" || wrong=1
   cmp <(head -n "$lines" "$run/eval.csv") <(head -n "$lines" "$work/undisturbed/eval.csv") || wrong=1
