@@ -239,7 +239,8 @@ void Run::announce_bytes() {
                                   human_bytes(static_cast<double>(bytes)),
                                   static_cast<double>(bytes) / (once * epochs), epochs, human_bytes(once)));
     constexpr double too_much = 1.1;
-    if (setting_.comm.rank() == 0 && static_cast<double>(bytes) > too_much * once * epochs) {
+    // The epoch that the run began and the one that it ended in may have been read in whole.
+    if (setting_.comm.rank() == 0 && static_cast<double>(bytes) > too_much * once * (epochs + 2)) {
       setting_.log.warn(
           "the shards' chunks are shared by many micro-batches and read again by each: make them smaller "
           "(docs/formats.md)");
