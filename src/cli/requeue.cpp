@@ -177,7 +177,8 @@ int requeue_command(std::span<const std::string> args) {
   const bool ended = !verdict.requeue || !problem.empty();
   if (!problem.empty()) reason = fmt::format("{}; not requeued: {}", verdict.reason, problem);
   if (!ended) {
-    log.info(fmt::format("job {}: {}; requeueing", allocation.job_id, reason));
+    log.info(fmt::format("job {}: {}{}", allocation.job_id, reason,
+                         order->successor.empty() ? "; requeueing" : ""));
     tell("requeued", fmt::format("job {}; {}", allocation.job_id, reason));
   } else {
     const bool finished = outcome && outcome->code == ExitCode::finished;

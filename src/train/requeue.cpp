@@ -60,9 +60,9 @@ FailureCount count_failure(const std::filesystem::path& run, std::int64_t newest
 }
 
 // What Slurm 22.05 shows a batch script at its end (docs/slurm-behaviour.md): a preempted job still RUNS
-// while its grace time lasts; at the time limit it is COMPLETING with that reason; a job that Slurm or an
-// admin has requeued is COMPLETING with one restart more than this attempt knows of; COMPLETING otherwise was
-// cancelled.
+// while its grace time lasts, or is SIGNALING while a node has not taken the signal; at the time limit it is
+// COMPLETING with that reason; a job that Slurm or an admin has requeued is COMPLETING with one restart more
+// than this attempt knows of; COMPLETING otherwise was cancelled.
 Verdict decide(const Situation& s) {
   const int code = code_of(s.outcome, s.status);
   const std::string reason = reason_of(s.outcome, s.status);
@@ -87,9 +87,11 @@ Verdict decide(const Situation& s) {
     verdict.by_slurm = true;
     verdict.exit_code = 0;
     verdict.reason = fmt::format("{}; Slurm has requeued the job itself", reason);
-  } else if (job.state != "RUNNING" && !(job.state == "COMPLETING" && job.reason == "TimeLimit")) {
+  } else if (job.state == "COMPLETING" && job.reason != "TimeLimit") {
     verdict.cancelled = true;
     verdict.reason = fmt::format("{}; not requeued: the job was cancelled", reason);
+  } else if (job.state != "RUNNING" && job.state != "SIGNALING" && job.state != "COMPLETING") {
+    verdict.reason = fmt::format("{}; not requeued: the job is {}", reason, job.state);
   } else if (s.failures > s.max_failures) {
     verdict.exit_code = static_cast<int>(ExitCode::internal);
     verdict.reason =

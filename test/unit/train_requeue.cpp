@@ -27,6 +27,11 @@ Situation saved(const slurm::JobStateAnswer& state) {
 TEST_CASE("a preempted job and one at its time limit are requeued", "[requeue]") {
   CHECK(decide(saved(job("RUNNING"))).requeue);
   CHECK(decide(saved(job("COMPLETING", "TimeLimit"))).requeue);
+  CHECK(
+      decide(saved(job("SIGNALING"))).requeue);  // a RUNNING job, as long as a node has not taken the signal
+  const Verdict other = decide(saved(job("SUSPENDED")));
+  CHECK_FALSE((other.requeue || other.cancelled));
+  CHECK_THAT(other.reason, Catch::Contains("the job is SUSPENDED"));
 }
 
 TEST_CASE("a cancelled job is never requeued", "[requeue]") {
