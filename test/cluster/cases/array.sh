@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # A sweep as a job array. The task that has the array's own id stops: it alone is requeued, and goes on in its folder.
 # nodes: 2
-# shellcheck disable=SC2154
+# shellcheck disable=SC2034,SC2154
 
 run_case() {
   local array other
