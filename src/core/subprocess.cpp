@@ -82,7 +82,10 @@ std::vector<std::string> environment_with(const std::vector<std::pair<std::strin
     const auto replaced = [&](const auto& each) { return text.substr(0, text.find('=')) == each.first; };
     if (std::none_of(added.begin(), added.end(), replaced)) result.emplace_back(text);
   }
-  for (const auto& [name, value] : added) result.push_back(name + "=" + value);
+  for (const auto& [name, value] : added) {
+    result.push_back(name);
+    result.back().append("=").append(value);
+  }
   return result;
 }
 
