@@ -2,8 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <limits>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lockstep {
@@ -15,9 +18,20 @@ struct CommandResult {
   bool ok() const { return exit_code == 0 && !timed_out; }
 };
 
+struct CommandOptions {
+  std::chrono::milliseconds limit;
+  std::stop_token stop;
+  // Added to this process's environment.
+  std::vector<std::pair<std::string, std::string>> environment;
+  // In a process group of its own, and killed with all that it has started there.
+  bool own_group = false;
+  std::size_t most_output = std::numeric_limits<std::size_t>::max();  // bytes that are kept
+};
+
 // No shell: `arguments[0]` is looked up in PATH. Past `limit`, or when `stop` is requested, the command is
-// killed and counts as timed out. Uses posix_spawn, which is safe in a process that has MPI, threads and
-// large memory.
+// killed and counts as timed out. It has ended when nobody holds its output open any more. Uses posix_spawn,
+// which is safe in a process that has MPI, threads and large memory.
+CommandResult run_command(const std::vector<std::string>& arguments, const CommandOptions& options);
 CommandResult run_command(const std::vector<std::string>& arguments, std::chrono::milliseconds limit,
                           const std::stop_token& stop = {});
 

@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lockstep::slurm {
 
@@ -14,6 +15,7 @@ struct JobState {
   std::string state;   // RUNNING, COMPLETING, PENDING, ...
   std::string reason;  // None, TimeLimit, ...
   int restarts = 0;    // how often Slurm has requeued it; more than our own count: it has just been requeued
+  std::string name;    // for Slurm's commands: "12", or "10_2" for a task of a job array
 };
 
 // Has the job ended for good?
@@ -31,10 +33,22 @@ JobStateAnswer job_state(const std::string& job_id);
 // before `stop` is requested.
 std::optional<std::int64_t> job_end_time(const std::string& job_id, const std::stop_token& stop = {});
 
-// `scontrol requeue`. Returns what went wrong; empty when the order was accepted.
-std::string requeue_job(const std::string& job_id);
+// `scontrol requeue` of JobState::name: the id of an array's first task would mean all its tasks. Returns
+// what went wrong; empty when the order was accepted.
+std::string requeue_job(const std::string& name);
 
-// The parts of `scontrol show job` output, for the functions above and their tests on recorded output.
-std::optional<JobState> parse_job_state(std::string_view scontrol_output);
+// `sbatch`: submits a job that starts when `predecessor` has ended, however it did, in the same partition and
+// account, with the same name and time limit. `words` are the script and its arguments.
+struct Submission {
+  std::string job;      // its id; empty where it was not accepted
+  std::string problem;  // then: why
+};
+Submission submit_successor(const std::string& predecessor, const std::vector<std::string>& words);
+
+// The parts of `scontrol show job` output, for the functions above and their tests on recorded output. Asked
+// for an array's first task, Slurm shows all of them: the one with this id is taken.
+std::optional<JobState> parse_job_state(std::string_view scontrol_output, const std::string& job_id);
+// "ID SECONDS" lines, likewise.
+std::optional<std::int64_t> parse_end_time(std::string_view squeue_output, const std::string& job_id);
 
 }  // namespace lockstep::slurm

@@ -16,8 +16,8 @@ std::vector<Key> make_keys() {
        allowed, text(&C::run, &C::Run::dir)},
       {"run.seed", "1", "seed of everything random", refused, whole(&C::run, &C::Run::seed, 0)},
       {"run.log_every", "20", "steps between progress lines", allowed, whole(&C::run, &C::Run::log_every, 1)},
-      {"run.hook", "", "shell command to run on start, requeue, finish, failure and alerts", allowed,
-       text(&C::run, &C::Run::hook)},
+      {"run.hook", "", "shell command that hears of starts, stops, requeues, the end, failures and alerts",
+       allowed, command(&C::run, &C::Run::hook)},
       {"run.tensorboard", "on", "TensorBoard event files in the run folder: on or off", allowed,
        flag(&C::run, &C::Run::tensorboard)},
 

@@ -48,6 +48,17 @@ const std::string& require_path(const std::string& text) {
   return text;
 }
 
+const std::string& require_command(const std::string& text) {
+  // Run folders keep the configuration as an INI file, and `lockstep requeue` reads the command there.
+  if (text.find_first_of("#\n") != std::string::npos) {
+    throw std::invalid_argument(
+        "a command without # and line breaks is wanted, as # begins a comment in a configuration: put it "
+        "into a "
+        "script");
+  }
+  return text;
+}
+
 const std::string& require_choice(const std::string& text, const std::vector<std::string>& choices) {
   if (std::find(choices.begin(), choices.end(), text) != choices.end()) return text;
   throw std::invalid_argument(fmt::format("one of {} is wanted", fmt::join(choices, ", ")));

@@ -23,6 +23,7 @@ double parse_real_number(const std::string& text, double least, double most);
 bool parse_flag(const std::string& text);
 std::vector<std::int64_t> parse_sizes(const std::string& text);
 const std::string& require_path(const std::string& text);
+const std::string& require_command(const std::string& text);
 const std::string& require_choice(const std::string& text, const std::vector<std::string>& choices);
 
 // `Section` and `Member` are the types of the pointers' targets.
@@ -49,6 +50,11 @@ Setter flag(Section Config::*section, bool Section::*member) {
 template <typename Section>
 Setter text(Section Config::*section, std::string Section::*member) {
   return [=](Config& config, const std::string& value) { config.*section.*member = value; };
+}
+
+template <typename Section>
+Setter command(Section Config::*section, std::string Section::*member) {
+  return [=](Config& config, const std::string& value) { config.*section.*member = require_command(value); };
 }
 
 template <typename Section>

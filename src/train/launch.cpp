@@ -228,7 +228,7 @@ void compare_nccl_setups(comm::Communicator& comm, const slurm::Allocation& allo
 }
 
 void claim(comm::Communicator& comm, RunFolder& folder, const Attempt& attempt, const RunOptions& options,
-           const Log& log) {
+           const ResolvedConfig& resolved, const Log& log) {
   comm::agree(comm, "use the run folder", [&] {
     if (comm.rank() != 0) return;
     const bool requeued = folder.claim(attempt, owner_alive, options.fresh);
@@ -237,6 +237,11 @@ void claim(comm::Communicator& comm, RunFolder& folder, const Attempt& attempt, 
     }
     std::filesystem::remove_all(folder.late_ranks());
     std::filesystem::remove(folder.path() / "outcome" / attempt.token());
+    // The first start's is there from the beginning: should it fail, `lockstep requeue` finds run.hook in it.
+    // A later start may still be refused for its configuration, and replaces it once it is not.
+    if (const auto file = folder.configuration(); !std::filesystem::exists(file)) {
+      write_atomically(file, to_ini(resolved, true));
+    }
   });
 }
 
@@ -289,6 +294,8 @@ int launch(const ResolvedConfig& resolved, const RunOptions& options) {
   if (allocation.in_job() && !folder.owned_by_step_of(allocation.job_id, allocation.restart_count)) {
     exit.set_token(fmt::format("{}.{}", allocation.job_id, allocation.restart_count));
   }
+  // Outlives MPI and the watchdog, as a finished run grants it more time than they do.
+  std::unique_ptr<Hook> hook;
   Watchdog watchdog(resolved.config.limits, allocation.node, allocation.rank_hint);
 
   std::unique_ptr<comm::MpiSession> mpi;
@@ -303,10 +310,12 @@ int launch(const ResolvedConfig& resolved, const RunOptions& options) {
     check_same_configuration(*comm, resolved);
     compare_nccl_setups(*comm, allocation, log);
     const Attempt attempt = make_attempt(*comm, allocation);
+    hook = std::make_unique<Hook>(
+        HookSetting{resolved.config.run.hook, folder.path(), attempt.job, attempt.restart}, log);
     run = std::make_unique<Run>(
-        Run::Setting{resolved, allocation, attempt, folder, *comm, watchdog, board, log});
+        Run::Setting{resolved, allocation, attempt, folder, *comm, watchdog, board, *hook, log});
     run->prepare();
-    claim(*comm, folder, attempt, options, log);
+    claim(*comm, folder, attempt, options, resolved, log);
     exit.set_token(attempt.token());
     exit.on_failure([&folder, &watchdog, attempt](const Outcome& outcome) {
       folder.fence(attempt);  // the story of a folder that is another's by now is not ours to tell
@@ -346,6 +355,10 @@ int launch(const ResolvedConfig& resolved, const RunOptions& options) {
                    ? fmt::format("finished: {}", outcome.reason)
                    : fmt::format("stopped after step {} ({}); start it again to go on", outcome.step,
                                  outcome.reason));
+      // Nobody waits for a run that is to start again: once rank 0 has left MPI, srun ends what is left of
+      // the step.
+      if (outcome.code != ExitCode::finished) hook->leave(hook_farewell);
+      hook->grant(hook_limit);
     }
     return static_cast<int>(outcome.code);
   });

@@ -29,10 +29,11 @@ constexpr std::int64_t most_points = 20000;
 
 // Numbers that must be byte-equal between runs are written with `{}` or csv_field(): the shortest text that
 // reads back exactly.
-Records::Records(const RunFolder& folder, const Log& log, StatusBoard& board, const Config& config,
-                 const Attempt& attempt, std::int64_t step, std::int64_t evaluated)
+Records::Records(const RunFolder& folder, const Log& log, StatusBoard& board, Hook& hook,
+                 const Config& config, const Attempt& attempt, std::int64_t step, std::int64_t evaluated)
     : log_(log),
       board_(board),
+      hook_(hook),
       log_every_(config.run.log_every),
       total_steps_(config.train.steps),
       tensorboard_every_(std::max<std::int64_t>(1, total_steps_ / most_points)),
@@ -157,6 +158,7 @@ void Records::checkpoint(std::int64_t step, std::string_view file, std::int64_t 
 
 void Records::event(std::int64_t step, std::string_view name, std::string_view detail) {
   events_.append(event_row(step, name, detail));
+  hook_.tell(name, step, detail);
 }
 
 void Records::sync() {

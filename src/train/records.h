@@ -15,6 +15,7 @@
 #include "train/attempt.h"
 #include "train/config.h"
 #include "train/evaluator.h"
+#include "train/hook.h"
 #include "train/run_folder.h"
 #include "train/status.h"
 #include "train/step_log.h"
@@ -36,7 +37,7 @@ class Records {
  public:
   // Drops rows of steps after `step`, the step of the checkpoint that the run resumes from, and of
   // evaluations after that of `evaluated`, the last one that the checkpoint knows of.
-  Records(const RunFolder& folder, const Log& log, StatusBoard& board, const Config& config,
+  Records(const RunFolder& folder, const Log& log, StatusBoard& board, Hook& hook, const Config& config,
           const Attempt& attempt, std::int64_t step, std::int64_t evaluated);
 
   // `step` counts from 1; `samples` since the start of the run.
@@ -51,7 +52,7 @@ class Records {
   void checkpoint(std::int64_t step, std::string_view file, std::int64_t bytes, double seconds);
 
   // One line in events.csv: docs/formats.md lists them. All that people may want to be told goes through
-  // here.
+  // here, and so to the hook.
   void event(std::int64_t step, std::string_view name, std::string_view detail);
 
   // To storage, before a checkpoint that counts on the rows is announced.
@@ -71,6 +72,7 @@ class Records {
 
   const Log& log_;
   StatusBoard& board_;
+  Hook& hook_;
   std::int64_t log_every_;
   std::int64_t total_steps_;
   std::int64_t tensorboard_every_;

@@ -60,38 +60,51 @@ FailureCount count_failure(const std::filesystem::path& run, std::int64_t newest
 }
 
 // What Slurm 22.05 shows a batch script at its end (docs/slurm-behaviour.md): a preempted job still RUNS
-// while its grace time lasts; at the time limit it is COMPLETING with that reason; a job that Slurm or an
-// admin has requeued is COMPLETING with one restart more than this attempt knows of; COMPLETING otherwise was
-// cancelled.
+// while its grace time lasts, or is SIGNALING while a node has not taken the signal; at the time limit it is
+// COMPLETING with that reason; a job that Slurm or an admin has requeued is COMPLETING with one restart more
+// than this attempt knows of; COMPLETING otherwise was cancelled.
 Verdict decide(const Situation& s) {
   const int code = code_of(s.outcome, s.status);
   const std::string reason = reason_of(s.outcome, s.status);
-  if (code == 0) return {false, 0, reason};
-  if (is_final(code)) return {false, code, fmt::format("{} (exit code {}: not requeued)", reason, code)};
+  Verdict verdict;
+  verdict.exit_code = code;
+  verdict.reason = reason;
+  if (code == 0) return verdict;
+  if (is_final(code)) {
+    verdict.reason = fmt::format("{} (exit code {}: not requeued)", reason, code);
+    return verdict;
+  }
 
-  const int stopped =
+  verdict.exit_code =
       code == static_cast<int>(ExitCode::requeue) ? code : static_cast<int>(ExitCode::peer_failed);
   if (!s.job.job) {
-    return {
-        false, stopped,
-        fmt::format("{}; not requeued, as Slurm did not tell the job's state: {}", reason, s.job.problem)};
+    verdict.reason =
+        fmt::format("{}; not requeued, as Slurm did not tell the job's state: {}", reason, s.job.problem);
+    return verdict;
   }
   const auto& job = *s.job.job;
-  if (job.restarts > s.restart_count)
-    return {false, 0, fmt::format("{}; Slurm has requeued the job itself", reason)};
-  if (job.state != "RUNNING" && !(job.state == "COMPLETING" && job.reason == "TimeLimit")) {
-    return {false, stopped, fmt::format("{}; not requeued: the job was cancelled", reason)};
+  if (job.restarts > s.restart_count) {
+    verdict.by_slurm = true;
+    verdict.exit_code = 0;
+    verdict.reason = fmt::format("{}; Slurm has requeued the job itself", reason);
+  } else if (job.state == "COMPLETING" && job.reason != "TimeLimit") {
+    verdict.cancelled = true;
+    verdict.reason = fmt::format("{}; not requeued: the job was cancelled", reason);
+  } else if (job.state != "RUNNING" && job.state != "SIGNALING" && job.state != "COMPLETING") {
+    verdict.reason = fmt::format("{}; not requeued: the job is {}", reason, job.state);
+  } else if (s.failures > s.max_failures) {
+    verdict.exit_code = static_cast<int>(ExitCode::internal);
+    verdict.reason =
+        fmt::format("{}; not requeued: failure {} in a row without a new checkpoint", reason, s.failures);
+  } else {
+    verdict.requeue = true;
+    verdict.exit_code = 0;
+    if (s.failures > 0) {
+      verdict.reason =
+          fmt::format("{}; failure {} of at most {} in a row", reason, s.failures, s.max_failures);
+    }
   }
-  if (s.failures > s.max_failures) {
-    return {
-        false, static_cast<int>(ExitCode::internal),
-        fmt::format("{}; not requeued: failure {} in a row without a new checkpoint", reason, s.failures)};
-  }
-  if (s.failures > 0) {
-    return {true, 0,
-            fmt::format("{}; failure {} of at most {} in a row", reason, s.failures, s.max_failures)};
-  }
-  return {true, 0, reason};
+  return verdict;
 }
 
 }  // namespace lockstep::train

@@ -15,8 +15,10 @@ namespace lockstep::train {
 
 struct Verdict {
   bool requeue = false;
-  int exit_code = 0;   // of the batch script, where it is not requeued
-  std::string reason;  // one line for people
+  bool by_slurm = false;   // it has been requeued already
+  bool cancelled = false;  // by the user
+  int exit_code = 0;       // of the batch script, where it is not requeued
+  std::string reason;      // one line for people
 };
 
 // Failures in a row without a new checkpoint, this one included.

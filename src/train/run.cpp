@@ -193,13 +193,13 @@ void Run::open_records() {
     checkpoint::link_best(setting_.folder.checkpoints(), best_.step(),
                           [&] { setting_.folder.fence(setting_.attempt); });
   }
-  records_.emplace(setting_.folder, setting_.log, setting_.board, config_, setting_.attempt, step_,
-                   evaluated_step_);
+  records_.emplace(setting_.folder, setting_.log, setting_.board, setting_.hook, config_, setting_.attempt,
+                   step_, evaluated_step_);
   if (records_->last_metrics() < step_) {
     setting_.log.warn(fmt::format("{} ends at step {}, the checkpoint is of step {}: rows were lost",
                                   setting_.folder.metrics().string(), records_->last_metrics(), step_));
   }
-  write_atomically(setting_.folder.path() / "config.ini", to_ini(setting_.resolved, true));
+  write_atomically(setting_.folder.configuration(), to_ini(setting_.resolved, true));
   records_->event(step_, step_ > 0 ? "resumed" : "started",
                   fmt::format("{} ranks; job {} restart {}{}", setting_.comm.size(), setting_.attempt.job,
                               setting_.attempt.restart, records_->waited()));

@@ -21,6 +21,7 @@
 #include "train/deadline.h"
 #include "train/evaluator.h"
 #include "train/guard.h"
+#include "train/hook.h"
 #include "train/learner.h"
 #include "train/outcome.h"
 #include "train/position.h"
@@ -53,6 +54,7 @@ class Run {
     comm::MpiCommunicator& comm;
     Watchdog& watchdog;
     StatusBoard& board;
+    Hook& hook;
     const Log& log;
   };
 

@@ -32,6 +32,7 @@ class RunFolder {
   std::filesystem::path anomalies() const { return path_ / "anomalies.csv"; }
   std::filesystem::path events() const { return path_ / "events.csv"; }
   std::filesystem::path checked_data() const { return path_ / "checked"; }
+  std::filesystem::path configuration() const { return path_ / "config.ini"; }
   std::filesystem::path status() const { return path_ / "status"; }
   std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
   std::filesystem::path late_ranks() const { return path_ / "watch"; }

@@ -63,18 +63,42 @@ TEST_CASE("the end time is taken from the environment where Slurm puts it there"
 
 TEST_CASE("job state and reason are read from scontrol's output", "[slurm]") {
   const auto running = parse_job_state(
-      "JobId=3 JobName=x UserId=a(1) JobState=RUNNING Reason=None Dependency=(null) Requeue=1 Restarts=0");
+      "JobId=3 JobName=x UserId=a(1) JobState=RUNNING Reason=None Dependency=(null) Requeue=1 Restarts=0",
+      "3");
   REQUIRE(running);
   CHECK(running->state == "RUNNING");
   CHECK(running->reason == "None");
   CHECK(running->restarts == 0);
-  const auto limit = parse_job_state("JobId=3\n   JobState=COMPLETING Reason=TimeLimit Restarts=2\n");
+  const auto limit = parse_job_state("JobId=3\n   JobState=COMPLETING Reason=TimeLimit Restarts=2\n", "3");
   REQUIRE(limit);
   CHECK(limit->state == "COMPLETING");
   CHECK(limit->reason == "TimeLimit");
   CHECK(limit->restarts == 2);
-  CHECK_FALSE(parse_job_state("slurm_load_jobs error: Invalid job id specified"));
-  CHECK_FALSE(parse_job_state("OtherJobState=RUNNING"));
+  CHECK_FALSE(parse_job_state("slurm_load_jobs error: Invalid job id specified", "3"));
+  CHECK_FALSE(parse_job_state("OtherJobState=RUNNING", "3"));
+}
+
+TEST_CASE("a task of a job array is told apart from the others", "[slurm]") {
+  // Asked for job 10, the id of the array and of its last task, Slurm 22.05 shows all that is left of the
+  // array.
+  const std::string all =
+      "JobId=10 ArrayJobId=10 ArrayTaskId=3-4 JobName=x JobState=PENDING Reason=Resources Restarts=0\n"
+      "JobId=12 ArrayJobId=10 ArrayTaskId=2 JobName=x JobState=COMPLETING Reason=TimeLimit Restarts=1\n"
+      "JobId=11 ArrayJobId=10 ArrayTaskId=1 JobName=x JobState=RUNNING Reason=None Restarts=0\n";
+  const auto waiting = parse_job_state(all, "10");
+  const auto second = parse_job_state(all, "12");
+  const auto first = parse_job_state(all, "11");
+  REQUIRE((waiting && second && first));
+  CHECK(waiting->state == "PENDING");
+  CHECK(waiting->name == "10");
+  CHECK(second->state == "COMPLETING");
+  CHECK(second->reason == "TimeLimit");
+  CHECK(second->name == "10_2");
+  CHECK(first->state == "RUNNING");
+  CHECK(first->name == "10_1");
+  CHECK(parse_end_time("10 1700000000\n12 1700000100\n11 NONE\n", "12") == 1700000100);
+  CHECK_FALSE(parse_end_time("10 1700000000\n11 NONE\n", "11"));
+  CHECK_FALSE(parse_end_time("10 1700000000\n", "1"));
 }
 
 TEST_CASE("signals have names", "[slurm]") {

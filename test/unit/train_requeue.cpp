@@ -11,7 +11,7 @@ using namespace lockstep::train;
 namespace {
 
 slurm::JobStateAnswer job(const std::string& state, const std::string& reason = "None", int restarts = 0) {
-  return {slurm::JobState{state, reason, restarts}, true, ""};
+  return {slurm::JobState{state, reason, restarts, "3"}, true, ""};
 }
 
 Outcome outcome(ExitCode code) {
@@ -27,12 +27,18 @@ Situation saved(const slurm::JobStateAnswer& state) {
 TEST_CASE("a preempted job and one at its time limit are requeued", "[requeue]") {
   CHECK(decide(saved(job("RUNNING"))).requeue);
   CHECK(decide(saved(job("COMPLETING", "TimeLimit"))).requeue);
+  CHECK(
+      decide(saved(job("SIGNALING"))).requeue);  // a RUNNING job, as long as a node has not taken the signal
+  const Verdict other = decide(saved(job("SUSPENDED")));
+  CHECK_FALSE((other.requeue || other.cancelled));
+  CHECK_THAT(other.reason, Catch::Contains("the job is SUSPENDED"));
 }
 
 TEST_CASE("a cancelled job is never requeued", "[requeue]") {
   const Verdict verdict = decide(saved(job("COMPLETING")));
   CHECK_FALSE(verdict.requeue);
   CHECK(verdict.exit_code == 75);
+  CHECK(verdict.cancelled);
   CHECK_THAT(verdict.reason, Catch::Contains("cancelled"));
   const Situation failed{std::nullopt, 137, job("COMPLETING"), 0, 1, 3};
   CHECK_FALSE(decide(failed).requeue);
@@ -45,6 +51,7 @@ TEST_CASE("a job that Slurm has requeued itself is left alone", "[requeue]") {
   const Verdict verdict = decide(situation);
   CHECK_FALSE(verdict.requeue);
   CHECK(verdict.exit_code == 0);
+  CHECK(verdict.by_slurm);
   CHECK_THAT(verdict.reason, Catch::Contains("Slurm has requeued the job itself"));
 }
 

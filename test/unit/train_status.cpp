@@ -42,7 +42,7 @@ Sight sight(const std::string& job_state, int restarts = 0) {
   sight.owner.attempt.job = "12";
   sight.owner.attempt.in_slurm = true;
   sight.owner.heartbeat_age = 2;
-  if (!job_state.empty()) sight.job = slurm::JobState{job_state, "None", restarts};
+  if (!job_state.empty()) sight.job = slurm::JobState{job_state, "None", restarts, "7"};
   if (sight.job && !slurm::is_over(*sight.job)) sight.alive = "job 12 is " + job_state;
   return sight;
 }

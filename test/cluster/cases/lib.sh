@@ -109,11 +109,16 @@ END
 
 on_cluster() { "$here/run" "$cluster" env -C "$name" "$@"; }
 
-# submit [SBATCH OPTION...]: the batch script that users copy, unmodified. Sets job.
-submit() {
-  job=$(on_cluster sbatch --parsable --partition="low_$name" --export="ALL,PATH=$cluster/tools:$PATH" "$@" \
-    "$cluster/prefix/share/lockstep/sbatch/train.sbatch" run.conf) || give_up "sbatch"
+# submit_script SCRIPT [SBATCH OPTION...] -- ARGUMENT...: a batch script that users copy, unmodified. Sets job.
+submit_script() {
+  local script=$cluster/prefix/share/lockstep/sbatch/$1 options=()
+  shift
+  while [[ $1 != -- ]]; do options+=("$1") && shift; done
+  job=$(on_cluster sbatch --parsable --partition="low_$name" --export="ALL,PATH=$cluster/tools:$PATH" \
+    "${options[@]}" "$script" "${@:2}") || give_up "sbatch"
 }
+# submit [SBATCH OPTION...]: the one that most take.
+submit() { submit_script train.sbatch "$@" -- run.conf; }
 
 # hold_before CONDITION [RESTART]: in the attempt after so many restarts (0) the program does not start where CONDITION
 # is true, before the file `go` exists; that it got there, and that TERM came meanwhile, is told by the files
@@ -317,7 +322,7 @@ tell_of_failure() {
   ((code != 0 || wrong != 0)) || return 0
   wrong=1
   echo "--- the job's output, its end:"
-  tail -n 25 "$work"/lockstep-*.out
+  tail -n 25 "$work"/*-*.out
   echo "--- events.csv:"
   cat "$run/events.csv" || true
   echo "--- jobcomp.txt:"

@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# The batch scripts as a shell sees them, with stand-ins for Slurm and the trainer: what they make of their input.
+# How they do on a real cluster is tested in test/cluster/cases.
+# shellcheck disable=SC2016 # the dollars are those of the stand-ins
+# shellcheck source=checks.bash
+source "$(dirname "${BASH_SOURCE[0]}")/checks.bash"
+cd "$scratch"
+
+mkdir bin
+stand_in() {
+  { echo '#!/bin/bash' && cat; } >"bin/$1"
+  chmod +x "bin/$1"
+}
+stand_in srun <<'TEXT'
+while [[ $1 == -* ]]; do shift; done
+exec "$@"
+TEXT
+export PATH=$PWD/bin:$PATH
+
+# --- A sweep: one line each ----------------------------------------------------------------------------------
+stand_in lockstep <<'TEXT'
+[[ $1 == train && "$*" != *' --check '* ]] && printf '<%s>' "$@"
+[[ "$*" != *' --check '* ]] || echo the/run
+[[ $1 != requeue ]] || printf ' then %s %s' "$2" "$3"
+TEXT
+cat >sweep.txt <<'TEXT'
+# rate, seed
+a.conf --optim.lr=0.1
+
+  # and another
+b.conf --run.hook='echo "two words"' --run.seed=2
+c.conf --run.dir=mine
+TEXT
+# array TASK LAST [FILE]
+array() { SLURM_ARRAY_TASK_ID=$1 SLURM_ARRAY_TASK_MIN=0 SLURM_ARRAY_TASK_MAX=$2 bash "$root/sbatch/array.sbatch" "${3-sweep.txt}"; }
+is() { [[ "$("${@:2}" 2>&1)" == "$1" ]] || { "${@:2}" && return 1; }; }
+check "task 0 is the first line" is '<train><a.conf><--optim.lr=0.1><--run.dir=checkpoints/sweep/0> then the/run --status=0' array 0 2
+check "comments and empty lines do not count; quotes do" \
+  is '<train><b.conf><--run.hook=echo "two words"><--run.seed=2><--run.dir=checkpoints/sweep/1> then the/run --status=0' array 1 2
+check "a line's own run folder stays" is '<train><c.conf><--run.dir=mine> then the/run --status=0' array 2 2
+check "more tasks than lines" complains 64 'sweep.txt has no line for task 3: submit it with --array=0-2' array 3 7
+check "fewer tasks than lines are told once" says 'warning: tasks 1 to 2 of sweep.txt are not in this array' array 0 0
+unwarned() { fails says warning array 1 1; }
+check "by one task" unwarned
+check "no such file" complains 64 'cannot read absent' array 0 0 absent
+check "no file" complains 64 usage array 0 0 ''
+echo '# nothing' >empty.txt
+check "a file without a line" complains 64 'has no configuration' array 0 0 empty.txt
+echo "a.conf 'open" >open.txt
+check "unbalanced quotes" complains 64 'open.txt, task 0: unbalanced quotes' array 0 0 open.txt
+check "no array" complains 64 'usage: sbatch --array' env -u SLURM_ARRAY_TASK_ID bash "$root/sbatch/array.sbatch" sweep.txt
+
+# --- Scaling: verdicts ---------------------------------------------------------------------------------------
+# A step takes 1 s, and COST seconds more for each further node; the first steps are slow, one later is, too.
+stand_in lockstep <<'TEXT'
+[[ "$*" != *' --check '* ]] || { echo 64 && exit; }
+[[ -z $FAIL ]] || exit 65
+for word in "$@"; do [[ $word != --run.dir=* ]] || run=${word#*=}; done
+mkdir -p "$run"
+echo "$*" >"$run/words"
+{ echo header; awk -v n="${run##*-}" -v cost="$COST" 'BEGIN { for (i = 1; i <= 12; i++)
+    printf "%d,%g,0,0,%g\n", i, 1 + (i < 4 || i == 8 ? 9 : 0) + cost * (n - 1), cost * (n - 1) }'; } >"$run/timings.csv"
+TEXT
+# scaling NODES COST [FAIL]
+scaling() { rm -rf out && SLURM_JOB_NUM_NODES=$1 COST=$2 FAIL=${3:-} SLURM_JOB_ID=1 OUT=out STEPS=12 bash "$root/sbatch/scaling.sbatch" my.conf --optim.lr=1; }
+check "a costly second node" says 'verdict: the network is the limit: 2 nodes give 1.25 x one node, and communication takes 38 % of a step' scaling 8 0.6
+check "a costly fourth node" says 'verdict: efficiency falls below 80 % at 4 nodes: 62 %, 2.50 x one node' scaling 8 0.2
+check "no costs worth the name" says 'verdict: efficiency stays above 80 % up to 8 nodes: 97 %, 7.73 x one node' scaling 9 0.005
+check "the rows" cmp out/scaling.csv - <<'TEXT'
+nodes,ranks,samples_per_second,step_seconds,communication_share,efficiency
+1,1,64.0,1.000000,0.000,1.000
+2,2,127.4,1.005000,0.005,0.995
+4,4,252.2,1.015000,0.015,0.985
+8,8,494.7,1.035000,0.034,0.966
+TEXT
+check "the picture" grep -qa PNG out/scaling.png
+check "nothing else is left" test "$(find out -maxdepth 1 -type f | sort | xargs)" = 'out/scaling.csv out/scaling.png'
+check "the batch grows with the nodes" grep -q -- '--train.global_batch=256 ' out/nodes-4/words
+check "the configuration arrives" grep -q '^train my.conf --optim.lr=1 ' out/nodes-4/words
+SCALING=strong check "or stays" says '1,1,64.0' scaling 2 0.1
+check "as one batch" grep -q -- '--train.global_batch=64 ' out/nodes-2/words
+check "one node" says 'one node has nothing to compare with' scaling 1 0
+check "a run that fails" exits 65 scaling 2 0 yes
+check "leaves no table" test ! -e out/scaling.csv
+SCALING=both check "a word that is neither" exits 64 scaling 2 0
+STEPS=3 check "too few steps" exits 64 env STEPS=3 SLURM_JOB_NUM_NODES=1 SLURM_JOB_ID=1 bash "$root/sbatch/scaling.sbatch" my.conf
+
+# --- lockstep requeue --by=submit ----------------------------------------------------------------------------
+rm bin/lockstep
+stand_in scontrol <<'TEXT'
+[[ $2 == show ]] && echo "JobId=7 JobState=$STATE Reason=None Restarts=0"
+TEXT
+stand_in squeue <<'TEXT'
+echo 1:00:00
+TEXT
+stand_in sbatch <<'TEXT'
+[[ -z $FORBIDDEN ]] || { echo 'sbatch: error: Access denied' >&2 && exit 1; }
+printf '%s\n' "$@" >submitted
+echo 8
+TEXT
+mkdir run
+next() { STATE=${2:-RUNNING} SLURM_JOB_ID=7 SLURM_JOB_PARTITION=long SLURM_JOB_NAME=mine "$lockstep" requeue run --status="$1" --by=submit -- /spool/script run.conf '--run.hook=a b'; }
+check "a stopped run submits its successor" says 'goes on as job 8' next 75
+check "after this job, with its name, partition and time" cmp submitted - <<'TEXT'
+--parsable
+--dependency=afterany:7
+--job-name=mine
+--partition=long
+--time=1:00:00
+/spool/script
+run.conf
+--run.hook=a b
+TEXT
+check "which is an event" grep -q ',requeued,job 7; .*goes on as job 8$' run/events.csv
+for end in '0 RUNNING 0' '78 RUNNING 78' '64 RUNNING 64' '75 COMPLETING 75'; do
+  read -r status state code <<<"$end"
+  rm -f submitted
+  check "srun's $status with a job that is $state" exits "$code" next "$status" "$state"
+  check "submits nothing" test ! -e submitted
+done
+for n in 1 2 3; do check "failure $n in a row" exits 0 next 137; done
+rm submitted
+check "one too many" exits 70 next 137
+check "ends the chain" test ! -e submitted
+FORBIDDEN=yes check "a refusal by sbatch" complains 75 'sbatch: sbatch: error: Access denied; submit the job again' next 75
+check "nothing to submit" complains 64 'by=submit -- ' env SLURM_JOB_ID=7 "$lockstep" requeue run --status=75 --by=submit
+check "another way" complains 64 'by=requeue, or' env SLURM_JOB_ID=7 "$lockstep" requeue run --status=75 --by=magic
+summary
