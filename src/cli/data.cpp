@@ -27,7 +27,7 @@ constexpr std::string_view kHelp =
                                     where anything is wrong, each fault in one line
 
 DIR is the folder of one split, such as DATASET/train, with *.h5 files in it.
-docs/formats.md describes them.
+docs/shard-format.md describes them.
 )";
 
 const char* layout_name(const data::Column& column) {

@@ -1,4 +1,4 @@
-// One shard: an HDF5 file with `x` (samples) and `y` (labels, or numbers to predict), as docs/formats.md
+// One shard: an HDF5 file with `x` (samples) and `y` (labels, or numbers to predict), as docs/shard-format.md
 // describes it.
 #pragma once
 

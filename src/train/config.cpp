@@ -21,7 +21,7 @@ std::vector<Key> make_keys() {
       {"run.tensorboard", "on", "TensorBoard event files in the run folder: on or off", allowed,
        flag(&C::run, &C::Run::tensorboard)},
 
-      {"data.train", "", "folder with the training shards (docs/formats.md)", allowed,
+      {"data.train", "", "folder with the training shards (docs/shard-format.md)", allowed,
        required_path(&C::data, &C::Data::train)},
       {"data.test", "", "folder with the test shards; empty: no evaluation", allowed,
        text(&C::data, &C::Data::test)},

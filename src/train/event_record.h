@@ -1,5 +1,5 @@
 // TensorBoard's event files, byte by byte: records of protobuf messages, each framed by its length and
-// checksums. Only the few fields that a run needs; docs/formats.md names them.
+// checksums. Only the few fields that a run needs; docs/run-folder.md names them.
 #pragma once
 
 #include <cstdint>

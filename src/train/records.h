@@ -51,7 +51,7 @@ class Records {
   // A checkpoint of `bytes` that took `seconds` is durable under the name `file`.
   void checkpoint(std::int64_t step, std::string_view file, std::int64_t bytes, double seconds);
 
-  // One line in events.csv: docs/formats.md lists them. All that people may want to be told goes through
+  // One line in events.csv: docs/run-folder.md lists them. All that people may want to be told goes through
   // here, and so to the hook.
   void event(std::int64_t step, std::string_view name, std::string_view detail);
 

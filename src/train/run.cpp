@@ -243,7 +243,7 @@ void Run::announce_bytes() {
     if (setting_.comm.rank() == 0 && static_cast<double>(bytes) > too_much * once * (epochs + 2)) {
       setting_.log.warn(
           "the shards' chunks are shared by many micro-batches and read again by each: make them smaller "
-          "(docs/formats.md)");
+          "(docs/shard-format.md)");
     }
   }
 }

@@ -1,5 +1,5 @@
 // What a live run says about itself: the file RUN/status, which rank 0 writes anew every few seconds and
-// `lockstep status` reads (docs/formats.md).
+// `lockstep status` reads (docs/run-folder.md).
 #pragma once
 
 #include <cstdint>

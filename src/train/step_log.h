@@ -1,4 +1,4 @@
-// CSV files with rows keyed by the optimizer step in the first column (docs/formats.md). On resume the rows
+// CSV files with rows keyed by the optimizer step in the first column (docs/run-folder.md). On resume the rows
 // after the checkpoint are dropped, so that each step appears exactly once, also after kill -9.
 #pragma once
 

@@ -48,7 +48,7 @@ check "install goes on without the plugin" without_headers install
 check "with a word" says "no plugin: /absent/slurm/spank.h not found" without_headers install
 check "and brings nccl-setup" test -x "$scratch/none/opt/bin/nccl-setup"
 for file in bin/lockstep share/lockstep/sbatch/train.sbatch share/lockstep/datasets/fashion-mnist/import \
-  share/doc/lockstep/LICENSE share/doc/lockstep/docs/formats.md bin/nccl-setup lib/slurm/spank_lockstep.so \
+  share/doc/lockstep/LICENSE share/doc/lockstep/docs/shard-format.md bin/nccl-setup lib/slurm/spank_lockstep.so \
   share/lockstep/profiles/infiniband.conf share/lockstep/sbatch/pytorch.sbatch; do
   check "$file is installed" test -s "$scratch/dest/opt/$file"
 done
