@@ -180,7 +180,9 @@ int data_import_command(std::span<const std::string> args) {
   }
   if (help) {
     fmt::print(
-        "lockstep data import FORMAT ...\n\nFormats (lockstep data import FORMAT --help says more):\n{}",
+        "lockstep data import FORMAT ... --out DIR\n\nFormats (lockstep data import FORMAT --help says "
+        "more):\n{}\nRecipes for whole datasets are in datasets/; docs/your-data.md has an example of each "
+        "format.\n",
         formats);
     return static_cast<int>(ExitCode::finished);
   }

@@ -154,7 +154,8 @@ int plot_command(std::span<const std::string> args) {
         "usage: lockstep plot RUN_DIR [--out DIR]\n\n"
         "Draws loss, accuracy, learning rate and throughput of a run, live or ended, as PNG files (with "
         "gnuplot),\n"
-        "the restarts marked. Prints the files' names.\n\n{}",
+        "the restarts marked. Prints the files' names.\n"
+        "Exit codes: 0 drawn, 65 no steps yet, 66 no such run, or no gnuplot.\n\n{}",
         text.str());
     return 0;
   }

@@ -153,7 +153,8 @@ int status_command(std::span<const std::string> args) {
     fmt::print(
         "usage: lockstep status RUN_DIR... [--json]\n\n"
         "How runs are doing: running, silent (no sign of life for a while), waiting (to be started again),\n"
-        "stopped, finished, failed or dead. Several runs take one line each.\n\n{}",
+        "stopped, finished, failed or dead. Several runs take one line each.\n"
+        "Exit codes: 0 when it can tell, whatever the state; 66 where there is no run.\n\n{}",
         text.str());
     return 0;
   }

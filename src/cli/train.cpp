@@ -37,7 +37,11 @@ void print_help() {
       "usage: lockstep train CONFIG [--section.key=value ...] [OPTIONS]\n\n"
       "Trains, or goes on where an earlier attempt stopped. One process per device, started by srun or "
       "mpirun;\n"
-      "without either it is one plain process. CONFIG is an INI file; the command line beats it.\n\n");
+      "without either it is one plain process. CONFIG is an INI file; the command line beats it. All that a\n"
+      "run leaves is in its run folder (run.dir).\n\n"
+      "  lockstep train run.conf --optim.lr=0.01\n"
+      "  mpirun -n 2 lockstep train run.conf\n"
+      "  sbatch sbatch/train.sbatch run.conf        the script that keeps at it\n\n");
   std::ostringstream text;
   text << flags();
   fmt::print("{}\nKeys, with their defaults:\n", text.str());
@@ -46,12 +50,13 @@ void print_help() {
     const std::string of = key.name.substr(0, key.name.find('.'));
     if (of != section) fmt::print("\n");
     section = of;
-    fmt::print("  {:<22} {:<10} {}{}\n", key.name, key.default_text.empty() ? "-" : key.default_text,
+    fmt::print("  {:<22} {:<13} {}{}\n", key.name, key.default_text.empty() ? "-" : key.default_text,
                key.help, key.change == train::Change::refused ? " *" : "");
   }
   fmt::print(
       "\n  * fixed for the life of a run: a resume with another value is refused unless --fork is given.\n\n"
-      "Exit codes: 0 finished, 75 saved and to be requeued; `lockstep --help` lists all.\n");
+      "TERM, INT, USR1 and USR2 mean: save and leave. Exit codes: 0 finished, 75 saved and to be requeued;\n"
+      "`lockstep --help` lists all. docs/user-guide.md begins with a first run.\n");
 }
 
 std::string cell(const std::string& text) {
@@ -69,7 +74,9 @@ void print_reference() {
       "belongs\n"
       "to the run: a resume with another value is refused unless `--fork` is given. The others may change "
       "from one\n"
-      "attempt to the next, and the change is logged.\n");
+      "attempt to the next, and the change is logged.\n\n"
+      "What keys do together: [models and optimizers](models-and-optimizers.md), [data](your-data.md),\n"
+      "[bad steps, early stop, best checkpoint](anomalies.md). An example is `sbatch/fashion-mnist.conf`.\n");
   std::string section;
   for (const train::Key& key : train::config_keys()) {
     const auto dot = key.name.find('.');
