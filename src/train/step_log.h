@@ -1,5 +1,5 @@
-// CSV files with rows keyed by the optimizer step in the first column (docs/run-folder.md). On resume the rows
-// after the checkpoint are dropped, so that each step appears exactly once, also after kill -9.
+// CSV files with rows keyed by the optimizer step in the first column (docs/run-folder.md). On resume the
+// rows after the checkpoint are dropped, so that each step appears exactly once, also after kill -9.
 #pragma once
 
 #include <cstdint>
