@@ -106,7 +106,9 @@ std::optional<Order> parse(std::span<const std::string> args) {
         "       lockstep requeue RUN_DIR --status=$? --by=submit -- \"$0\" \"$@\"\n\n"
         "The last line of a batch script: reads how this attempt ended, asks Slurm about the job, and "
         "either\n"
-        "lets it go on or ends the script with the right code. A cancelled job never goes on.\n\n{}",
+        "lets it go on or ends the script with the right code. A cancelled job never goes on.\n"
+        "Exit codes: 0 all is done, or it goes on; or else the attempt's own, and 70 after too many failures "
+        "in a row.\n\n{}",
         text.str());
     return std::nullopt;
   }
