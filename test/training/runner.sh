@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Runs cases side by side. Sourced by `test`, which sets scratch and row_of.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2034,SC2154
 
 # Runs one case in this subshell; a subshell of its own, not a condition: there, `set -e` would be off.
 run_case() {
@@ -20,7 +20,7 @@ finish_one() {
   local pid result=0 name seconds
   wait -n -p pid || result=$?
   name=${name_of[$pid]} running=$((running - 1))
-  seconds=$(<"$scratch/$name.seconds")
+  seconds=$(cat "$scratch/$name.seconds") || seconds=0 # it was killed
   if ((result == 0)); then
     passed=$((passed + 1))
     # For whoever makes docs/reliability.md of it.
@@ -29,6 +29,6 @@ finish_one() {
   else
     failed=$((failed + 1))
     printf 'not ok - %s (%d s)\n' "${name//_/ }" "$seconds"
-    tail -n 25 "$scratch/$name.output" | sed 's/^/  | /'
+    tail -n 25 "$scratch/$name.output" | sed 's/^/  | /' || true
   fi
 }
