@@ -26,8 +26,8 @@ struct ResolvedConfig {
 // naming file, line, value seen, value wanted and, for an unknown key, the nearest known one.
 ResolvedConfig resolve_config(const std::filesystem::path& file, std::span<const std::string> overrides);
 
-// As resolve_config(), for a text; `name` is what error texts call it.
-ResolvedConfig resolve_config_text(const std::string& text, const std::filesystem::path& name,
+// As resolve_config(), for a text; `file` is what error texts call it.
+ResolvedConfig resolve_config_text(const std::string& text, const std::filesystem::path& file,
                                    std::span<const std::string> overrides);
 
 // An INI file that gives this very configuration again; with_origin adds where each value came from.
