@@ -34,7 +34,8 @@ std::optional<std::string> x_fault(const Dataset& dataset, const RawRows& stored
   const auto bad = first_non_finite(dataset.element_type(), values, dataset.sample_elements());
   if (!bad) return std::nullopt;
   return fmt::format(
-      "{} has {} at index {} of the sample, wanted a finite number: correct x, or leave the sample out",
+      "{} has {} at index {} of the sample, wanted a finite number within float32: correct x, or leave the "
+      "sample out",
       row_text(dataset, id, "x"), number_at(dataset.element_type(), values, *bad), *bad);
 }
 

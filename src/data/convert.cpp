@@ -152,7 +152,7 @@ std::optional<std::int64_t> first_non_finite(ElementType type, const std::byte* 
     using T = decltype(sample);
     if constexpr (std::is_floating_point_v<T>) {
       const auto finite = [stored](std::int64_t i) {
-        return std::abs(load<T>(stored, static_cast<std::size_t>(i))) <= std::numeric_limits<T>::max();
+        return std::abs(load<T>(stored, static_cast<std::size_t>(i))) <= std::numeric_limits<float>::max();
       };
       // Without a way out of the loop it is vectorised: nearly all data are good, and all of them are read.
       int bad = 0;

@@ -38,7 +38,8 @@ void to_labels(ElementType type, const std::byte* stored, std::span<std::int64_t
 // Numbers to predict; `type` is a floating type. A float64 beyond the range of float32 becomes an infinity.
 void to_targets(ElementType type, const std::byte* stored, std::span<float> out);
 
-// The index of the first NaN or infinity; integer types have none.
+// The index of the first number that no float32 can hold: NaN, infinity, a float64 beyond its range. Integer
+// types have none.
 std::optional<std::int64_t> first_non_finite(ElementType type, const std::byte* stored, std::int64_t count);
 
 // One stored number, for messages.

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kBuffer = 1 << 15;
 constexpr std::size_t kMostRecord = 64 << 20;  // a quote that never ends must not eat all memory
+constexpr std::size_t kMostFields = 1 << 24;   // nor may a line of nothing but separators
 constexpr int kEnd = -1;
 
 }  // namespace
@@ -84,6 +85,9 @@ bool CsvReader::next(CsvRecord& record) {
     const int c = get();
     if (c == kEnd || c == '\n' || c == static_cast<unsigned char>(separator_)) {
       end_field();
+      if (ends_.size() > kMostFields) {
+        fail(record.line, fmt::format("the record that begins here has more than {} fields", kMostFields));
+      }
       if (c == kEnd || c == '\n') break;
       at_start = true;
       quoted = false;

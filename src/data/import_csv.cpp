@@ -20,7 +20,7 @@ constexpr std::int64_t kPieceBytes = 4 << 20;
 // One pass over the file.
 class CsvPass {
  public:
-  explicit CsvPass(const CsvImport& job) : job_(job), input_(job.open()), file_(input_->name()) {
+  explicit CsvPass(const CsvImport& job) : input_(job.open()), file_(input_->name()) {
     CsvReader reader(std::move(input_), job.separator);
     reader_.emplace(std::move(reader));
     if (!reader_->next(record_)) throw Error(ExitCode::bad_data, file_ + " is empty");
@@ -62,7 +62,6 @@ class CsvPass {
   }
 
  private:
-  const CsvImport& job_;
   std::unique_ptr<ByteInput> input_;
   std::string file_;
   std::optional<CsvReader> reader_;

@@ -73,10 +73,12 @@ void ShardImport::check_finite(const ImportPiece& piece) const {
   const auto count = static_cast<std::int64_t>(piece.x.size() / size_of(form_.x));
   if (const auto bad = first_non_finite(form_.x, piece.x.data(), count)) {
     const std::int64_t elements = form_.sample_elements();
-    throw Error(ExitCode::bad_data,
-                fmt::format("{} has a NaN or an infinity in row {}, number {} of {}, wanted finite numbers: "
-                            "correct or remove that sample",
-                            piece.x_place, piece.first_row + *bad / elements, *bad % elements, elements));
+    throw Error(
+        ExitCode::bad_data,
+        fmt::format("{} has {} in row {}, number {} of {}, wanted finite numbers within float32: correct or "
+                    "remove that sample",
+                    piece.x_place, number_at(form_.x, piece.x.data(), *bad),
+                    piece.first_row + *bad / elements, *bad % elements, elements));
   }
   const auto bad = std::find_if_not(piece.targets.begin(), piece.targets.end(),
                                     [](float value) { return std::isfinite(value); });

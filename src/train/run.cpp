@@ -239,8 +239,12 @@ void Run::announce_bytes() {
                                   human_bytes(static_cast<double>(bytes)),
                                   static_cast<double>(bytes) / (once * epochs), epochs, human_bytes(once)));
     constexpr double too_much = 1.1;
+    const auto shards = train_data_->shards();
+    const bool chunked =
+        std::any_of(shards.begin(), shards.end(), [](const data::Shard& s) { return s.x.chunk_rows > 0; });
     // The epoch that the run began and the one that it ended in may have been read in whole.
-    if (setting_.comm.rank() == 0 && static_cast<double>(bytes) > too_much * once * (epochs + 2)) {
+    const double most = too_much * once * (epochs + 2);
+    if (setting_.comm.rank() == 0 && chunked && static_cast<double>(bytes) > most) {
       setting_.log.warn(
           "the shards' chunks are shared by many micro-batches and read again by each: make them smaller "
           "(docs/shard-format.md)");

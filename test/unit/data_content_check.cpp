@@ -64,9 +64,16 @@ TEST_CASE("numbers that are not finite are found in any type of float", "[data]"
     test::overwrite(folder / "01.h5", "x", H5T_NATIVE_DOUBLE, all_ones_but(120, bad, -HUGE_VAL));
     seen = "-inf";
   }
-  CHECK(fault_of(folder, ContentDepth::x_and_y) ==
-        "65: row 4 of dataset x of " + (folder / "01.h5").string() + " has " + seen +
-            " at index 5 of the sample, wanted a finite number: correct x, or leave the sample out");
+  SECTION("a float64 that no float32 holds") {
+    spec.x_type = H5T_IEEE_F64LE;
+    test::write_shards(folder.path(), {10, 20}, spec);
+    test::overwrite(folder / "01.h5", "x", H5T_NATIVE_DOUBLE, all_ones_but(120, bad, 1e39));
+    seen = "1e+39";
+  }
+  CHECK(fault_of(folder, ContentDepth::x_and_y) == "65: row 4 of dataset x of " +
+                                                       (folder / "01.h5").string() + " has " + seen +
+                                                       " at index 5 of the sample, wanted a finite number "
+                                                       "within float32: correct x, or leave the sample out");
   CHECK(fault_of(folder, ContentDepth::y) == "no error");
 }
 

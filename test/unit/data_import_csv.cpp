@@ -184,6 +184,10 @@ TEST_CASE("a faulty CSV file is named with line and column, and nothing is left 
     table.write("");
     wanted = "65: " + file + " is empty";
   }
+  SECTION("a line of nothing but separators") {
+    table.write(std::string(std::size_t{1} << 24, ','));
+    wanted = "65: " + file + ":1: the record that begins here has more than 16777216 fields";
+  }
   SECTION("only a header") {
     table.write("length,width,kind\n");
     wanted = "65: " + file + " has no line with a sample";

@@ -85,7 +85,7 @@ TEST_CASE("NPY files of every type of number and both byte orders are read", "[d
   check_type<std::uint64_t>("u8", {0, 1, 2, 258, 65536, 16777216});
   check_type<std::int64_t>("i8", {0, 1, -2, 258, -65536, -16777216});
   check_type<float>("f4", {0, 1, -2.5F, 258, 1e30F, -1e-30F});
-  check_type<double>("f8", {0, 1, -2.5, 258, 1e300, -1e-300});
+  check_type<double>("f8", {0, 1, -2.5, 258, 1e30, -1e-300});
 }
 
 TEST_CASE("NPY headers of versions 1 to 3, with keys in any order", "[data]") {
@@ -334,7 +334,11 @@ TEST_CASE("a faulty NPY file is named, and nothing is left behind", "[data]") {
   }
   SECTION("a sample that is no number") {
     x_is("<f4", bytes_of<float>({1, 2, 3, NAN, 5, 6}));
-    wanted = "65: " + x + " has a NaN or an infinity in row 1, number 1 of 2";
+    wanted = "65: " + x + " has nan in row 1, number 1 of 2, wanted finite numbers within float32";
+  }
+  SECTION("a float64 that no float32 holds") {
+    x_is("<f8", bytes_of<double>({1, 2, 3, 4, -1e300, 6}));
+    wanted = "65: " + x + " has -1e+300 in row 2, number 0 of 2, wanted finite numbers within float32";
   }
   SECTION("a target that is no number") {
     write_bytes(pair.y, array("<f4", "(3,)", bytes_of<float>({0, 1, INFINITY})));
