@@ -1,5 +1,8 @@
 #include "train/lane_statistics.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace lockstep::train {
 
 LaneStatistics::LaneStatistics(Learner& learner, comm::Communicator& comm, int lanes)
@@ -20,6 +23,17 @@ void LaneStatistics::record(int lane) {
 
 void LaneStatistics::gather() {
   if (count_ > 0) comm_.all_gather_slices(values_, counts_);
+}
+
+bool LaneStatistics::finite(std::span<const double> samples) const {
+  for (std::size_t lane = 0; lane < samples.size(); ++lane) {
+    const auto values = std::span(values_).subspan(lane * count_, count_);
+    const bool counts = samples[lane] > 0;
+    if (counts && !std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void LaneStatistics::apply(std::span<const double> samples) {

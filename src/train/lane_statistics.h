@@ -23,6 +23,8 @@ class LaneStatistics {
   void record(int lane);
   // Collective.
   void gather();
+  // After gather(), on all ranks alike: whether the running statistics would stay finite.
+  bool finite(std::span<const double> samples) const;
   // After gather(). Lanes without samples have no part: `samples` holds each lane's number of samples.
   void apply(std::span<const double> samples);
 

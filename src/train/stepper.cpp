@@ -157,6 +157,10 @@ void Stepper::update(StepReport& report) {
   const double mean = 1.0 / static_cast<double>(report.samples);
   report.gradient_norm = learner_.gradient_norm(mean);
   report.anomaly = Guard::fault_of_gradient(report.gradient_norm);
+  // An infinity would never leave the running statistics again.
+  if (report.anomaly.empty() && !statistics_.finite(packet_.values(sample_count))) {
+    report.anomaly = "the variance of a batch normalisation is not finite";
+  }
   if (!report.anomaly.empty()) return;
   const double clip = optim::clip_coefficient(report.gradient_norm, config_.optim.clip_norm);
   learner_.update(report.learning_rate, mean * clip);

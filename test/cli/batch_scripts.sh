@@ -51,15 +51,18 @@ check "unbalanced quotes" complains 64 'open.txt, task 0: unbalanced quotes' arr
 check "no array" complains 64 'usage: sbatch --array' env -u SLURM_ARRAY_TASK_ID bash "$root/sbatch/array.sbatch" sweep.txt
 
 # --- Scaling: verdicts ---------------------------------------------------------------------------------------
-# A step takes 1 s, and COST seconds more for each further node; the first steps are slow, one later is, too.
+# A step takes 1 s, and COST seconds more for each further node; the first steps are slow, one later is, too. It has the
+# samples of train.global_batch, or what the data have (SET).
 stand_in lockstep <<'TEXT'
 [[ "$*" != *' --check '* ]] || { echo 64 && exit; }
 [[ -z $FAIL ]] || exit 65
-for word in "$@"; do [[ $word != --run.dir=* ]] || run=${word#*=}; done
+for word in "$@"; do case $word in --run.dir=*) run=${word#*=} ;; --train.global_batch=*) batch=${word#*=} ;; esac; done
+((batch <= ${SET:-100000})) || batch=$SET
 mkdir -p "$run"
 echo "$*" >"$run/words"
 { echo header; awk -v n="${run##*-}" -v cost="$COST" 'BEGIN { for (i = 1; i <= 12; i++)
     printf "%d,%g,0,0,%g\n", i, 1 + (i < 4 || i == 8 ? 9 : 0) + cost * (n - 1), cost * (n - 1) }'; } >"$run/timings.csv"
+{ echo header; awk -v batch="$batch" 'BEGIN { for (i = 1; i <= 12; i++) printf "%d,0,%d,1,1,1,1\n", i, i * batch }'; } >"$run/metrics.csv"
 TEXT
 # scaling NODES COST [FAIL]
 scaling() { rm -rf out && SLURM_JOB_NUM_NODES=$1 COST=$2 FAIL=${3:-} SLURM_JOB_ID=1 OUT=out STEPS=12 bash "$root/sbatch/scaling.sbatch" my.conf --optim.lr=1; }
@@ -79,6 +82,7 @@ check "the batch grows with the nodes" grep -q -- '--train.global_batch=256 ' ou
 check "the configuration arrives" grep -q '^train my.conf --optim.lr=1 ' out/nodes-4/words
 SCALING=strong check "or stays" says '1,1,64.0' scaling 2 0.1
 check "as one batch" grep -q -- '--train.global_batch=64 ' out/nodes-2/words
+SET=64 check "samples that the data do not have are not counted" says '2 nodes give 1.00 x one node' scaling 2 0
 check "one node" says 'one node has nothing to compare with' scaling 1 0
 check "a run that fails" exits 65 scaling 2 0 yes
 check "leaves no table" test ! -e out/scaling.csv

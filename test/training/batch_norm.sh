@@ -28,3 +28,21 @@ case_running_statistics_survive_stops_on_changing_rank_counts() {
   stop_and_go "$scratch/resnet-chain" changing "${residual[@]}" || return 1
   same_run "$scratch/resnet" "$scratch/resnet-chain"
 }
+
+# The loss and the gradient of an outlier may be finite while the variance of its micro-batch is not: an infinity would
+# stay in the running statistics for ever.
+case_an_outlier_leaves_the_running_statistics_finite() {
+  local n
+  awk 'BEGIN { for (i = 0; i < 40; ++i) { printf "%d", i % 2; for (j = 0; j < 16; ++j)
+    printf ",%g", (i == 13 ? 1e25 : 1) * sin(37 * i + 11 * j + i % 2); print "" } }' >"$scratch/outliers.csv"
+  "$lockstep" data import csv --file="$scratch/outliers.csv" --label=1 --shape=1x4x4 --mean=0 --std=1 --scale=1 \
+    --out="$scratch/outliers"
+  for n in 1 3; do
+    ranks "$n" "$conf" --run.dir="$scratch/outliers$n" --data.train="$scratch/outliers" --data.test="$scratch/outliers" \
+      --model.name=resnet --model.dropout=0 --train.global_batch=16 --train.micro_batch=4 --train.steps=6 --eval.every=0 \
+      --guard.anomaly=skip >"$scratch/outliers$n.log" 2>&1
+  done
+  same_run "$scratch/outliers1" "$scratch/outliers3" || return 1
+  [[ $(grep -c 'makes no update: the variance of a batch normalisation is not finite' "$scratch/outliers1.log") == 2 ]] || return 1
+  ! h5dump -g /model "$(newest "$scratch/outliers1")" | grep -qE ' -?(inf|nan)'
+}
