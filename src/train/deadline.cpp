@@ -21,8 +21,10 @@ std::chrono::seconds pause_before_asking(std::optional<double> seconds_left) {
   return std::chrono::seconds(static_cast<std::int64_t>(pause));
 }
 
-Deadline::Deadline(const slurm::Allocation& allocation, bool ask) : end_(allocation.end_time) {
-  if (!ask || !allocation.in_job()) return;
+Deadline::Deadline(const slurm::Allocation& allocation, bool ask) {
+  if (!ask) return;
+  end_ = allocation.end_time;
+  if (!allocation.in_job()) return;
   thread_ = std::jthread([this, job = allocation.job_id](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       if (const auto end = slurm::job_end_time(job, stop)) {

@@ -19,7 +19,8 @@ class Deadline {
  public:
   // The end time comes from the environment where Slurm puts it there, and from `squeue`, asked at once and
   // again after each pause_before_asking() in a thread of its own: an admin may move it. Only rank 0 has one
-  // of these that asks.
+  // of these that asks; one that does not knows no end time, not even the environment's, which may be
+  // outdated by the answer that it has not heard.
   Deadline(const slurm::Allocation& allocation, bool ask);
   ~Deadline();
   Deadline(const Deadline&) = delete;
