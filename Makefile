@@ -273,7 +273,7 @@ $(BUILD)/%.o: %.cpp | libraries
 $(BUILD)/test/unit/tests: $(UNIT_OBJECTS) $(BUILD)/liblockstep.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(BUILD)/test/mpi/tests: $(MPI_OBJECTS) $(BUILD)/liblockstep.a
+$(BUILD)/test/mpi/tests: $(MPI_OBJECTS) $(BUILD)/test/unit/data_fixture.o $(BUILD)/liblockstep.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/test/training/make_%: $(BUILD)/test/training/make_%.o $(BUILD)/liblockstep.a

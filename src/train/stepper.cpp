@@ -42,7 +42,7 @@ Stepper::Stepper(const Config& config, Learner& learner, data::Loader& loader, c
       statistics_(learner, comm, static_cast<int>(config.virtual_workers())),
       schedule_(schedule_of(config.optim)) {}
 
-bool Stepper::compute(std::int64_t steps_done, StepReport& report) {
+StopVotes Stepper::compute(std::int64_t steps_done, StepReport& report) {
   bool accumulate = false;
   for (int lane = lanes_.first; lane < lanes_.last; ++lane) {
     const double asked = monotonic_seconds();
@@ -51,7 +51,8 @@ bool Stepper::compute(std::int64_t steps_done, StepReport& report) {
       const Span span(trace_, "data wait", "data");
       while (!batch) {
         batch = loader_.next(look_up);
-        if (!batch && any(local_votes(clock_.deadline_near()))) return false;
+        if (batch) break;
+        if (const StopVotes votes = local_votes(clock_.deadline_near()); any(votes)) return votes;
       }
     }
     const double ready = monotonic_seconds();
@@ -77,7 +78,7 @@ bool Stepper::compute(std::int64_t steps_done, StepReport& report) {
   }
   // A rank without samples in a short last step brings zeros to the sum.
   if (!reducer_.wants_each_lane() && !accumulate) learner_.zero_gradients();
-  return true;
+  return {};
 }
 
 StepReport Stepper::run(std::int64_t steps_done) {
@@ -86,9 +87,12 @@ StepReport Stepper::run(std::int64_t steps_done) {
   const double begin = monotonic_seconds();
   packet_.clear();
   reducer_.begin_step();
-  if (!compute(steps_done, report)) packet_.raise(abandon_flag);
-
-  const StopVotes mine = local_votes(clock_.deadline_near());
+  StopVotes mine = compute(steps_done, report);
+  if (any(mine)) {
+    packet_.raise(abandon_flag);
+  } else {
+    mine = local_votes(clock_.deadline_near());
+  }
   for (std::size_t i = 0; i < stop_causes; ++i) {
     if (mine[i] != 0) packet_.raise(i);
   }

@@ -65,8 +65,9 @@ class Stepper {
   double learning_rate(std::int64_t steps_done) const;
 
  private:
-  // Runs this rank's lanes; false where a stop request came while waiting for data.
-  bool compute(std::int64_t steps_done, StepReport& report);
+  // Runs this rank's lanes. Any votes are those that came while waiting for data and made it give the step
+  // up; they stay, whatever the clock says afterwards.
+  StopVotes compute(std::int64_t steps_done, StepReport& report);
   void sum_gradients(StepReport& report);
   void update(StepReport& report);
   void recycle();
