@@ -35,6 +35,8 @@ class Exit {
  public:
   Exit(std::filesystem::path run, const Log& log) : run_(std::move(run)), log_(log) {}
 
+  // Outcomes tell the step that it is in.
+  void set_watchdog(const Watchdog& watchdog) { watchdog_ = &watchdog; }
   // From here on this attempt has a name under which its outcome is looked for.
   void set_token(std::string token) { token_ = std::move(token); }
   // Called, after all that matters more, where this process is the one that decided that the attempt has
@@ -44,7 +46,7 @@ class Exit {
   [[noreturn]] void leave(ExitCode code, const std::string& reason) const {
     // Whatever happens below, a stuck file system included, this process is gone two seconds from now.
     exit_within(std::chrono::seconds(2), code);
-    const Outcome outcome{code, 0, reason, fmt::format("rank {} on {}", log_.rank(), log_.node())};
+    const Outcome outcome{code, step(), reason, fmt::format("rank {} on {}", log_.rank(), log_.node())};
     if (record(outcome)) {
       log_.error(reason);
       tell(outcome);
@@ -56,7 +58,7 @@ class Exit {
   void agreed(ExitCode code, const std::string& reason) const {
     if (log_.rank() != 0) return;
     log_.agreed_error(reason);
-    const Outcome outcome{code, 0, reason, "all ranks"};
+    const Outcome outcome{code, step(), reason, "all ranks"};
     record(outcome);
     tell(outcome);
   }
@@ -93,8 +95,11 @@ class Exit {
     }
   }
 
+  std::int64_t step() const { return watchdog_ != nullptr ? watchdog_->step() : 0; }
+
   std::filesystem::path run_;
   const Log& log_;
+  const Watchdog* watchdog_ = nullptr;
   std::string token_;
   std::function<void(const Outcome&)> tell_;
 };
@@ -297,6 +302,7 @@ int launch(const ResolvedConfig& resolved, const RunOptions& options) {
   // Outlives MPI and the watchdog, as a finished run grants it more time than they do.
   std::unique_ptr<Hook> hook;
   Watchdog watchdog(resolved.config.limits, allocation.node, allocation.rank_hint);
+  exit.set_watchdog(watchdog);
 
   std::unique_ptr<comm::MpiSession> mpi;
   std::unique_ptr<comm::MpiCommunicator> comm;
@@ -317,7 +323,7 @@ int launch(const ResolvedConfig& resolved, const RunOptions& options) {
     run->prepare();
     claim(*comm, folder, attempt, options, resolved, log);
     exit.set_token(attempt.token());
-    exit.on_failure([&folder, &watchdog, attempt](const Outcome& outcome) {
+    exit.on_failure([&folder, attempt](const Outcome& outcome) {
       folder.fence(attempt);  // the story of a folder that is another's by now is not ours to tell
       append_event(folder.events(), watchdog.step(), "failed",
                    fmt::format("exit code {}; {}; says {}", static_cast<int>(outcome.code), outcome.reason,

@@ -14,7 +14,7 @@ namespace lockstep::train {
 
 struct Outcome {
   ExitCode code = ExitCode::internal;
-  std::int64_t step = 0;  // optimizer steps that are done and saved; 0 for a failure
+  std::int64_t step = 0;  // optimizer steps that are done and saved; for a failure: the step that it came in
   std::string reason;     // one line for people
   std::string who;        // "rank 2 on node n3"
 };

@@ -25,7 +25,7 @@ case_a_run_that_cannot_save_for_too_long_gives_up_and_keeps_the_last_checkpoint(
     >"$run.log" 2>&1 || return 1
   [[ -e $run.struck0 && $(newest "$run") == */step-00000002.h5 ]] || return 1
   grep -q 'error: no checkpoint could be written for too long: the run ends here, after step 8' "$run.log" &&
-    grep -q '^code=76' "$run"/outcome/* && [[ $(grep -c ',save failed,' "$run/events.csv") == 3 ]]
+    grep -q '^code=76' "$run"/outcome/* && grep -qx 'step=8' "$run"/outcome/* && [[ $(grep -c ',save failed,' "$run/events.csv") == 3 ]]
 }
 
 case_the_last_save_is_tried_again_and_then_left_to_the_next_start() {
@@ -125,6 +125,7 @@ case_a_rank_that_hangs_in_a_collective_write_is_named() {
     exits 76 ranks 3 "$conf" --run.dir="$run" --limits.checkpoint=3 >"$run.log" 2>&1 || return 1
   # Ranks that wait for it inside HDF5's call look no different.
   [[ -e $run.struck1 ]] &&
+    grep -qx 'step=4' "$run"/outcome/* &&
     grep -qE '^reason=no progress in the checkpoint of step 4 for 3 s: .*rank 1 on [^;]* is still in the checkpoint of step 4' "$run"/outcome/*
 }
 
