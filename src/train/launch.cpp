@@ -250,17 +250,6 @@ void claim(comm::Communicator& comm, RunFolder& folder, const Attempt& attempt, 
   });
 }
 
-// How this rank learns that the next one exists no more; empty unless every rank could lock its place.
-std::function<bool()> watch_next_rank(comm::Communicator& comm, const RunFolder& folder) {
-  std::error_code ignored;  // then the file cannot be made either
-  std::filesystem::create_directories(folder.late_ranks(), ignored);
-  auto presence = std::make_shared<Presence>(folder.late_ranks() / "present", comm.rank());
-  std::int64_t held = presence->held() ? 1 : 0;
-  comm.all_reduce_min(std::span(&held, 1));
-  if (held == 0 || comm.size() == 1) return {};
-  return [presence, next = (comm.rank() + 1) % comm.size()] { return presence->is_gone(next); };
-}
-
 // Runs `work`, which gives an exit code. An error of this rank alone ends the process at once, before
 // anything that `work` built outside itself is destroyed: a destructor could wait for a thread, a thread for
 // a file system. One that all ranks have agreed on is told by rank 0, and all end in order with its code.
@@ -325,14 +314,14 @@ int launch(const ResolvedConfig& resolved, const RunOptions& options) {
     exit.set_token(attempt.token());
     exit.on_failure([&folder, attempt](const Outcome& outcome) {
       folder.fence(attempt);  // the story of a folder that is another's by now is not ours to tell
-      append_event(folder.events(), watchdog.step(), "failed",
+      append_event(folder.events(), outcome.step, "failed",
                    fmt::format("exit code {}; {}; says {}", static_cast<int>(outcome.code), outcome.reason,
                                outcome.who));
     });
     watchdog.set_run({folder.late_ranks(), attempt.token(), comm->rank(),
                       comm::gather_texts(*comm, allocation.node),
                       [&](ExitCode code, const std::string& reason) { exit.leave(code, reason); },
-                      [&] { return exit.failed_already(); }, watch_next_rank(*comm, folder)});
+                      [&] { return exit.failed_already(); }, watch_next_rank(*comm, folder.late_ranks())});
     if (comm->rank() == 0) {
       board.update([&](Status& status) {
         status.job = attempt.job;

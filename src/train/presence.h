@@ -4,7 +4,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 
+#include "comm/communicator.h"
 #include "core/files.h"
 
 namespace lockstep::train {
@@ -24,5 +26,10 @@ class Presence {
   FileDescriptor file_;
   bool held_ = false;
 };
+
+// How this rank learns that the next one (after the last: rank 0) exists no more; empty unless every rank
+// could lock its place in `folder`/present, which is made where needed, and sees the next one's: locks may be
+// known on their own node alone. Collective; throws what the communicator does.
+std::function<bool()> watch_next_rank(comm::Communicator& comm, const std::filesystem::path& folder);
 
 }  // namespace lockstep::train
