@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "checkpoint/folder.h"
@@ -31,18 +29,6 @@ namespace po = boost::program_options;
 
 namespace {
 
-// A controller that is just being restarted must not cost a saved run its requeue.
-slurm::JobStateAnswer ask_job_state(const std::string& job_id) {
-  constexpr int tries = 4;
-  constexpr std::chrono::seconds pause{5};
-  slurm::JobStateAnswer answer = slurm::job_state(job_id);
-  for (int i = 1; i < tries && !answer.answered; ++i) {
-    std::this_thread::sleep_for(pause);
-    answer = slurm::job_state(job_id);
-  }
-  return answer;
-}
-
 int count_failure(const std::string& run) {
   try {
     const auto checkpoints = checkpoint::list(train::RunFolder(run).checkpoints());
@@ -52,6 +38,42 @@ int count_failure(const std::string& run) {
     fmt::print(stderr, "lockstep: warning: {}: this failure is not counted\n", error.what());
     return 1;
   }
+}
+
+// This attempt, as far as its batch script knows it.
+train::Attempt attempt_of(const slurm::Allocation& allocation) {
+  train::Attempt attempt;
+  attempt.job = allocation.job_id;
+  attempt.restart = allocation.restart_count;
+  attempt.cluster = allocation.cluster;
+  attempt.node = allocation.node;
+  attempt.in_slurm = true;
+  return attempt;
+}
+
+// Only what is known for sure keeps a failure out of the records.
+bool belongs_to_another(const std::string& run, const train::Attempt& attempt) {
+  try {
+    return train::RunFolder(run).belongs_to_another(attempt, train::owner_alive_patiently);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Whether a start of this job came so far as to own the folder.
+bool has_claimed(const std::string& run, const train::Attempt& attempt) {
+  try {
+    const auto owner = train::RunFolder(run).owner();
+    return owner && owner->attempt.job == attempt.job && owner->attempt.cluster == attempt.cluster;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// The next job of a chain repeats the command line: what --fresh asked for has been done, and would be done
+// again.
+void drop_fresh(std::vector<std::string>& words) {
+  std::erase(words, "--fresh");
 }
 
 // From the run folder: a failure before the first step finds it there too. Empty where there is none.
@@ -137,7 +159,7 @@ std::string go_on(const Order& order, const slurm::JobState& job, const std::str
 }  // namespace
 
 int requeue_command(std::span<const std::string> args) {
-  const auto order = parse(args);
+  auto order = parse(args);
   if (!order) return 0;
   // TERM to a job reaches every process of its batch step, the commands that are started here too.
   std::signal(SIGTERM, SIG_IGN);
@@ -151,18 +173,26 @@ int requeue_command(std::span<const std::string> args) {
 
   const std::string token = fmt::format("{}.{}", allocation.job_id, allocation.restart_count);
   const auto outcome = train::read_outcome(run, token);
-  train::Situation situation{
-      outcome, order->status,      ask_job_state(allocation.job_id), allocation.restart_count,
-      0,       order->max_failures};
+  train::Situation situation{outcome,
+                             order->status,
+                             slurm::job_state(allocation.job_id, slurm::restart_pauses),
+                             allocation.restart_count,
+                             0,
+                             order->max_failures};
   auto verdict = train::decide(situation);
+  const train::Attempt attempt = attempt_of(allocation);
+  const bool guest = belongs_to_another(run, attempt);
+  if (has_claimed(run, attempt)) drop_fresh(order->successor);
   const bool failed = train::is_failure(outcome, order->status);
   if (verdict.requeue && failed) {
-    // Counted only now: what Slurm itself ends or repeats is no failure of the run's.
-    situation.failures = count_failure(run);
+    // Counted only now: what Slurm itself ends or repeats is no failure of the run's. One that the folder's
+    // owner has no part in is not counted with the owner's.
+    situation.failures = guest ? allocation.restart_count + 1 : count_failure(run);
     verdict = train::decide(situation);
   }
   const std::int64_t step = outcome ? outcome->step : 0;
   const auto tell = [&](std::string_view event, const std::string& detail) {
+    if (guest) return;
     try {
       train::append_event(train::RunFolder(run).events(), step, event, detail);
     } catch (const Error& error) {
@@ -170,6 +200,7 @@ int requeue_command(std::span<const std::string> args) {
     }
   };
   const auto call_hook = [&](const std::string& event, const std::string& reason) {
+    if (guest) return;
     train::run_hook({hook_command(run, log), run, allocation.job_id, allocation.restart_count},
                     {event, step, reason}, log);
   };
@@ -194,7 +225,8 @@ int requeue_command(std::span<const std::string> args) {
   if (!ended || verdict.by_slurm) call_hook("requeue", reason);
   if (!problem.empty()) {
     throw Error(ExitCode::requeue,
-                fmt::format("{}; submit the job again to go on from step {}", problem, step));
+                fmt::format("{}; submit the job again to go on from {}", problem,
+                            failed ? "the last checkpoint" : fmt::format("step {}", step)));
   }
   return verdict.exit_code;
 }

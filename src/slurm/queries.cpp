@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <thread>
 #include <utility>
 
 #include "core/subprocess.h"
@@ -78,7 +79,9 @@ bool is_over(const JobState& job) {
   return std::find(over.begin(), over.end(), job.state) != over.end();
 }
 
-JobStateAnswer job_state(const std::string& job_id) {
+namespace {
+
+JobStateAnswer ask_job_state(const std::string& job_id) {
   const CommandResult result = run_command({"scontrol", "--oneliner", "show", "job", job_id}, answer_limit);
   JobStateAnswer answer;
   if (result.ok()) {
@@ -90,6 +93,17 @@ JobStateAnswer job_state(const std::string& job_id) {
     answer.problem = "Slurm does not know the job";
   } else {
     answer.problem = failure(result, "scontrol show job");
+  }
+  return answer;
+}
+
+}  // namespace
+
+JobStateAnswer job_state(const std::string& job_id, std::span<const std::chrono::seconds> pauses) {
+  JobStateAnswer answer = ask_job_state(job_id);
+  for (auto pause = pauses.begin(); pause != pauses.end() && !answer.answered; ++pause) {
+    std::this_thread::sleep_for(*pause);
+    answer = ask_job_state(job_id);
   }
   return answer;
 }

@@ -2,8 +2,11 @@
 // to libslurm, so that one binary works with every Slurm version.
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -27,7 +30,13 @@ struct JobStateAnswer {
   bool answered = false;
   std::string problem;  // why there was no answer, for people
 };
-JobStateAnswer job_state(const std::string& job_id);
+//
+// Where Slurm does not answer, it is asked again after each of the `pauses`.
+JobStateAnswer job_state(const std::string& job_id, std::span<const std::chrono::seconds> pauses = {});
+
+// A controller that is just being restarted must not cost a run its next start: for job_state().
+inline constexpr std::array<std::chrono::seconds, 3> restart_pauses = {
+    {std::chrono::seconds(1), std::chrono::seconds(4), std::chrono::seconds(10)}};
 
 // When the job's time limit ends, in seconds since 1970; absent where there is none or no answer
 // before `stop` is requested.

@@ -236,7 +236,7 @@ void claim(comm::Communicator& comm, RunFolder& folder, const Attempt& attempt, 
            const ResolvedConfig& resolved, const Log& log) {
   comm::agree(comm, "use the run folder", [&] {
     if (comm.rank() != 0) return;
-    const bool requeued = folder.claim(attempt, owner_alive, options.fresh);
+    const bool requeued = folder.claim(attempt, owner_alive_patiently, options.fresh);
     if (requeued && options.fresh) {
       log.info("requeued: --fresh was obeyed at the first start and is not repeated");
     }

@@ -36,11 +36,17 @@ bool same(const Attempt& a, const Attempt& b) {
          a.pid == b.pid;
 }
 
+// Slurm can tell about the one where the other is.
+bool on_same_cluster(const Attempt& a, const Attempt& b) {
+  return a.in_slurm && b.in_slurm && a.cluster == b.cluster;
+}
+
 }  // namespace
 
-std::string owner_alive(const Attempt& owner, const std::string& here, double heartbeat_age) {
+std::string owner_alive(const Attempt& owner, const std::string& here, double heartbeat_age,
+                        std::span<const std::chrono::seconds> pauses) {
   if (owner.in_slurm) {
-    const auto answer = slurm::job_state(owner.job);
+    const auto answer = slurm::job_state(owner.job, pauses);
     if (answer.job) {
       return slurm::is_over(*answer.job) ? "" : fmt::format("job {} is {}", owner.job, answer.job->state);
     }
@@ -54,6 +60,10 @@ std::string owner_alive(const Attempt& owner, const std::string& here, double he
   return "";
 }
 
+std::string owner_alive_patiently(const Attempt& owner, const std::string& here, double heartbeat_age) {
+  return owner_alive(owner, here, heartbeat_age, slurm::restart_pauses);
+}
+
 bool RunFolder::claim(const Attempt& attempt, const OwnerAlive& alive, bool fresh) {
   make_folders(checkpoints());
   // Two jobs that start in the same moment: the lock makes one of them look after the other has written.
@@ -64,7 +74,7 @@ bool RunFolder::claim(const Attempt& attempt, const OwnerAlive& alive, bool fres
   if (const auto text = read_text(owner_file())) {
     Attempt owner = parse_attempt(*text);
     const bool torn = owner.job.empty();  // nobody's
-    const bool same_cluster = owner.in_slurm && attempt.in_slurm && owner.cluster == attempt.cluster;
+    const bool same_cluster = on_same_cluster(owner, attempt);
     const bool same_job = same_cluster && owner.job == attempt.job;
     if (same_job && owner.restart > attempt.restart) {
       throw Error(ExitCode::cannot_create,
@@ -116,6 +126,16 @@ bool RunFolder::owned_by_step_of(const std::string& job, int restart) const {
   if (!text) return false;
   const Attempt owner = parse_attempt(*text);
   return owner.in_slurm && owner.job == job && owner.restart == restart;
+}
+
+bool RunFolder::belongs_to_another(const Attempt& attempt, const OwnerAlive& alive) const {
+  auto known = owner();
+  if (!known || known->attempt.job.empty() || known->ended) return false;
+  Attempt& other = known->attempt;
+  const bool same_cluster = on_same_cluster(other, attempt);
+  if (same_cluster && other.job == attempt.job) return other.restart > attempt.restart;
+  other.in_slurm = same_cluster;
+  return !alive(other, attempt.node, known->heartbeat_age).empty();
 }
 
 std::string RunFolder::lost_by(const Attempt& attempt) const {

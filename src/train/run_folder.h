@@ -2,9 +2,11 @@
 // otherwise.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "train/attempt.h"
@@ -17,8 +19,13 @@ namespace lockstep::train {
 using OwnerAlive =
     std::function<std::string(const Attempt& owner, const std::string& here, double heartbeat_age)>;
 
-// Asks Slurm about a job of Slurm's, and the process table or the heartbeat's age about anything else.
-std::string owner_alive(const Attempt& owner, const std::string& here, double heartbeat_age);
+// Asks Slurm about a job of Slurm's (again after each of the `pauses` where it does not answer), and the
+// process table or the heartbeat's age about anything else.
+std::string owner_alive(const Attempt& owner, const std::string& here, double heartbeat_age,
+                        std::span<const std::chrono::seconds> pauses = {});
+
+// The same for who must not be turned away because the controller is just being restarted.
+std::string owner_alive_patiently(const Attempt& owner, const std::string& here, double heartbeat_age);
 
 class RunFolder {
  public:
@@ -55,6 +62,10 @@ class RunFolder {
   // Whether the owner is an earlier step of this very attempt, which may still live: then the attempt's
   // outcome is that step's to write. Any rank may ask.
   bool owned_by_step_of(const std::string& job, int restart) const;
+
+  // Whether it is the folder of another attempt that is alive, or of a later restart of this very job: then
+  // `attempt`, which may never have come to own it, has no business in its records. Anybody may ask.
+  bool belongs_to_another(const Attempt& attempt, const OwnerAlive& alive) const;
 
   // Why the folder is not `attempt`'s any more: removed, or taken over by another job or restart; empty where
   // it is. Throws Error(internal) where that cannot be read.

@@ -116,6 +116,14 @@ run.conf
 --run.hook=a b
 TEXT
 check "which is an event" grep -q ',requeued,job 7; .*goes on as job 8$' run/events.csv
+# The word that starts over: to be repeated only by a chain whose folder it has not reached yet.
+again() { STATE=RUNNING SLURM_JOB_ID=7 SLURM_CLUSTER_NAME=c "$lockstep" requeue run --status=75 --by=submit -- /spool/script run.conf --fresh --run.seed=2; }
+check "a chain that owns nothing yet" exits 0 again
+check "is still to start over" grep -qx -- --fresh submitted
+printf 'job=7\nrestart=0\ncluster=c\nnode=n1\nslurm=1\n' >run/owner
+check "a chain that has begun" exits 0 again
+check "does not start over in each link" test "$(tail -n 3 submitted | xargs)" = '/spool/script run.conf --run.seed=2'
+rm run/owner
 for end in '0 RUNNING 0' '78 RUNNING 78' '64 RUNNING 64' '75 COMPLETING 75'; do
   read -r status state code <<<"$end"
   rm -f submitted

@@ -64,6 +64,16 @@ check "is not news to who cancelled it" test "$(grep -c '' told)" = "$lines"
 RESTARTS=1 check "a job that Slurm itself has requeued" exits 0 requeue $run 143 COMPLETING
 check "goes on" grep -q '^requeue|.*Slurm has requeued the job itself' <(tail -n 1 told)
 
+# A second job on the folder of one that lives: it was refused, or died on the way there.
+cp $run/owner owner
+sed -e 's/^job=.*/job=6/' -e 's/^slurm=.*/slurm=1/' -e '/^ended/d' owner >$run/owner
+records() { cat told $run/events.csv $run/failures; }
+before=$(records)
+check "a refused job" exits 73 requeue $run 73
+check "and one that fails before it is refused" says 'failure 1 of at most 3' requeue $run 137
+check "leave no word in the owner's records" test "$(records)" = "$before"
+mv owner $run/owner
+
 # A start that fails after it has claimed its folder, before the first step.
 rm -f told
 check "a start that fails" exits 73 train --run.dir=early --trace no-such-folder/t.json

@@ -1,11 +1,13 @@
 #include "train/run_folder.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <limits>
 
 #include "core/files.h"
@@ -136,6 +138,37 @@ TEST_CASE("a process that is there owns its folder, one that is gone does not", 
   REQUIRE(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) == 0);
   CHECK_FALSE(process_start(child));
   waitpid(child, nullptr, 0);
+}
+
+TEST_CASE("a folder is another's while that lives", "[run-folder]") {
+  const TempFolder folder;
+  const RunFolder run(folder / "run");
+  CHECK_FALSE(run.belongs_to_another(slurm_attempt("13", 0), alive));  // nobody's
+  RunFolder(run.path()).claim(slurm_attempt("12", 1), gone);
+  CHECK(run.belongs_to_another(slurm_attempt("13", 0), alive));
+  CHECK_FALSE(run.belongs_to_another(slurm_attempt("13", 0), gone));
+  CHECK(run.belongs_to_another(slurm_attempt("12", 0), gone));
+  CHECK_FALSE(run.belongs_to_another(slurm_attempt("12", 1), alive));
+  CHECK_FALSE(run.belongs_to_another(slurm_attempt("12", 2), alive));  // that died before its claim
+  run.release(slurm_attempt("12", 1));
+  CHECK_FALSE(run.belongs_to_another(slurm_attempt("13", 0), alive));
+}
+
+TEST_CASE("one question that Slurm leaves unanswered does not make an owner live", "[run-folder]") {
+  const TempFolder folder;
+  const auto scontrol = folder / "scontrol";
+  write_atomically(scontrol, fmt::format("#!/bin/sh\n[ -e {0} ] || {{ : >{0}; exit 1; }}\n"
+                                         "echo JobId=12 JobState=FAILED Reason=None Restarts=0\n",
+                                         (folder / "asked").string()));
+  std::filesystem::permissions(scontrol, std::filesystem::perms::owner_all);
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", fmt::format("{}:{}", folder.path().string(), path).c_str(), 1);
+  const std::string once = owner_alive(slurm_attempt("12", 0), "n1", 3);
+  std::filesystem::remove(folder / "asked");
+  const std::string patiently = owner_alive_patiently(slurm_attempt("12", 0), "n1", 3);
+  ::setenv("PATH", path.c_str(), 1);
+  CHECK(once == "it gave a sign of life 3 s ago");
+  CHECK(patiently.empty());
 }
 
 TEST_CASE("fresh moves everything into an archive and deletes nothing", "[run-folder]") {
