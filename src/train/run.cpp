@@ -199,7 +199,8 @@ void Run::open_records() {
     setting_.log.warn(fmt::format("{} ends at step {}, the checkpoint is of step {}: rows were lost",
                                   setting_.folder.metrics().string(), records_->last_metrics(), step_));
   }
-  write_atomically(setting_.folder.configuration(), to_ini(setting_.resolved, true));
+  write_atomically(setting_.folder.configuration(), to_ini(setting_.resolved, true),
+                   [&] { setting_.folder.fence(setting_.attempt); });
   records_->event(step_, step_ > 0 ? "resumed" : "started",
                   fmt::format("{} ranks; job {} restart {}{}", setting_.comm.size(), setting_.attempt.job,
                               setting_.attempt.restart, records_->waited()));
