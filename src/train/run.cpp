@@ -282,11 +282,6 @@ bool Run::save_scheduled() const {
   return config_.checkpoint.keep_best && best_.step() == step_;
 }
 
-// Where only the clock decides, any checkpoint is as good as another.
-bool Run::is_rollback_point() const {
-  return save_scheduled() || config_.checkpoint.every == 0;
-}
-
 Outcome Run::execute() {
   votes_ = agreed_votes(setting_.comm, deadline_near());
   while (!any(votes_)) {
@@ -389,7 +384,7 @@ checkpoint::State Run::state() const {
   state.values["ranks"] = static_cast<std::int64_t>(setting_.comm.size());
   state.values["job"] = setting_.attempt.token();
   state.values["evaluated_step"] = evaluated_step_;
-  state.values["rollback_step"] = is_rollback_point() ? step_ : rollback_step_;
+  state.values["rollback_step"] = save_scheduled() ? step_ : rollback_step_;
   guard_.write(state);
   best_.write(state);
   return state;
