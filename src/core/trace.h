@@ -48,8 +48,9 @@ class Trace {
   double flushed_ = 0;
 };
 
-// "trace.json" -> "trace.2.json" for rank 2; with a job "trace.job17.2.json", and "trace.job17.restart1.2.json"
-// after it was requeued once, so that the file of an earlier attempt, or job of a chain, stays.
+// "trace.json" -> "trace.2.json" for rank 2; with a job "trace.job17.2.json", and
+// "trace.job17.restart1.2.json" after it was requeued once, so that the file of an earlier attempt, or job of
+// a chain, stays.
 std::filesystem::path trace_path(const std::filesystem::path& given, std::string_view job, int restart,
                                  int rank);
 

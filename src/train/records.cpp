@@ -45,7 +45,8 @@ Records::Records(const RunFolder& folder, const Log& log, StatusBoard& board, Ho
                fence_of(folder, attempt)),
       timings_(folder.timings(), "step,seconds,data_seconds,compute_seconds,communication_seconds", step,
                fence_of(folder, attempt)),
-      evaluations_(folder.evaluations(), "step,epoch,samples,loss,accuracy", evaluated, fence_of(folder, attempt)),
+      evaluations_(folder.evaluations(), "step,epoch,samples,loss,accuracy", evaluated,
+                   fence_of(folder, attempt)),
       anomalies_(folder.anomalies(), "step,lane,sample,file,row,loss", step, fence_of(folder, attempt)),
       waited_(waiting_text(read_text(folder.events()).value_or(""), wall_seconds())),
       // The history of attempts stays whole: nothing in it is undone by a resume.

@@ -136,8 +136,8 @@ void Run::check_same_data() {
 void Run::open_trace(const std::string& path) {
   if (path.empty()) return;
   comm::agree(setting_.comm, "open the trace", [&] {
-    trace_ = std::make_unique<Trace>(trace_path(path, setting_.attempt.in_slurm ? setting_.attempt.job : "", setting_.attempt.restart,
-                                               setting_.comm.rank()),
+    trace_ = std::make_unique<Trace>(trace_path(path, setting_.attempt.in_slurm ? setting_.attempt.job : "",
+                                                setting_.attempt.restart, setting_.comm.rank()),
                                      setting_.comm.rank(), setting_.allocation.node,
                                      [&log = setting_.log](const std::string& text) { log.warn(text); });
   });
