@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::string_view prefix = "step-";
 constexpr std::string_view suffix = ".h5";
+constexpr const char* best_link = "best.h5";
 constexpr std::string_view temporary_mark = ".h5.tmp.";
 
 std::optional<std::int64_t> step_of(std::string_view name) {
@@ -115,10 +116,12 @@ Retired retire(const fs::path& folder, std::int64_t keep, std::int64_t just_save
   if (keep < 1) {
     throw Error(ExitCode::bad_config, fmt::format("checkpoints to keep: {}; at least 1 is needed", keep));
   }
+  std::error_code no_link;
+  const fs::path linked = fs::read_symlink(folder / best_link, no_link);
   Retired retired;
   std::int64_t kept = 1;  // the one just saved
   for (const Entry& entry : list(folder)) {
-    if (entry.step >= just_saved) continue;
+    if (entry.step >= just_saved || entry.path.filename() == linked) continue;
     if (std::find(protected_steps.begin(), protected_steps.end(), entry.step) != protected_steps.end())
       continue;
     if (!is_intact_outside_tensors(entry.path)) {
@@ -134,7 +137,7 @@ Retired retire(const fs::path& folder, std::int64_t keep, std::int64_t just_save
 }
 
 void link_best(const fs::path& folder, std::int64_t step, const Fence& fence) {
-  const fs::path link = folder / "best.h5";
+  const fs::path link = folder / best_link;
   const fs::path target = file_name(step);
   std::error_code error;
   if (!fs::exists(folder / target, error) || fs::read_symlink(link, error) == target) return;

@@ -44,8 +44,9 @@ struct Retired {
 };
 
 // Keeps the file of step `just_saved` and the keep - 1 newest before it whose seal and structure hold;
-// removes older intact ones. Newer and damaged files stay, and those of `protected_steps`, which are not
-// counted. keep >= 1. Throws Error(cannot_create) where a file cannot be removed.
+// removes older intact ones. Newer and damaged files stay, and those of `protected_steps` and the one that
+// best.h5 points to, which are not counted. keep >= 1. Throws Error(cannot_create) where a file cannot be
+// removed.
 Retired retire(const std::filesystem::path& folder, std::int64_t keep, std::int64_t just_saved,
                const Fence& fence, std::span<const std::int64_t> protected_steps = {});
 

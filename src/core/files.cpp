@@ -26,7 +26,8 @@ void rename_file(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) fail(ExitCode::cannot_create, "rename to", to, errno);
 }
 
-void replace(const fs::path& path, std::string_view text, bool durably) {
+void replace(const fs::path& path, std::string_view text, bool durably,
+             const std::function<void()>& before_rename) {
   // The pid keeps two writers on one node apart; between nodes the last rename wins, whole either way.
   const fs::path temporary =
       folder_of(path) / fmt::format(".{}.tmp.{}", path.filename().string(), ::getpid());
@@ -35,6 +36,7 @@ void replace(const fs::path& path, std::string_view text, bool durably) {
         open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC, 0644, ExitCode::cannot_create);
     write_all(file.get(), text, temporary);
     if (durably && ::fsync(file.get()) != 0) fail(ExitCode::cannot_create, "fsync", temporary, errno);
+    before_rename();
     rename_file(temporary, path);
   } catch (...) {
     ::unlink(temporary.c_str());
@@ -79,12 +81,13 @@ std::optional<std::string> read_text(const fs::path& path) {
   }
 }
 
-void write_atomically(const fs::path& path, std::string_view text) {
-  replace(path, text, true);
+void write_atomically(const fs::path& path, std::string_view text,
+                      const std::function<void()>& before_rename) {
+  replace(path, text, true, before_rename);
 }
 
 void replace_text(const fs::path& path, std::string_view text) {
-  replace(path, text, false);
+  replace(path, text, false, [] {});
 }
 
 void write_all(int fd, std::string_view text, const fs::path& path) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,8 +34,11 @@ FileDescriptor open_file(const std::filesystem::path& path, int flags, int mode,
 std::optional<std::string> read_text(const std::filesystem::path& path);
 
 // Writes to a temporary name beside `path`, fsyncs, renames, fsyncs the folder: a reader sees the old text or
-// the new one. Throws Error(cannot_create) and leaves the old file in place.
-void write_atomically(const std::filesystem::path& path, std::string_view text);
+// the new one. Throws Error(cannot_create) and leaves the old file in place; so it does where
+// `before_rename`, which is called last before the rename, throws.
+void write_atomically(
+    const std::filesystem::path& path, std::string_view text,
+    const std::function<void()>& before_rename = [] {});
 
 // The same without the fsyncs, for what is written every few seconds and means nothing after the machine has
 // failed.

@@ -75,8 +75,10 @@ void Trace::flush() {
   flushed_ = monotonic_seconds();
 }
 
-std::filesystem::path trace_path(const std::filesystem::path& given, int restart, int rank) {
+std::filesystem::path trace_path(const std::filesystem::path& given, std::string_view job, int restart,
+                                 int rank) {
   std::filesystem::path name = given.stem();
+  if (!job.empty()) name += fmt::format(".job{}", job);
   if (restart > 0) name += fmt::format(".restart{}", restart);
   name += fmt::format(".{}", rank);
   name += given.extension();

@@ -48,9 +48,11 @@ class Trace {
   double flushed_ = 0;
 };
 
-// "trace.json" -> "trace.2.json" for rank 2; "trace.restart1.2.json" after the job was requeued once, so that
-// the earlier attempt's file stays.
-std::filesystem::path trace_path(const std::filesystem::path& given, int restart, int rank);
+// "trace.json" -> "trace.2.json" for rank 2; with a job "trace.job17.2.json", and
+// "trace.job17.restart1.2.json" after it was requeued once, so that the file of an earlier attempt, or job of
+// a chain, stays.
+std::filesystem::path trace_path(const std::filesystem::path& given, std::string_view job, int restart,
+                                 int rank);
 
 // The span of its own lifetime.
 class Span {

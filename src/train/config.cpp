@@ -104,8 +104,10 @@ std::vector<Key> make_keys() {
       {"checkpoint.keep_best", "off", "also keep the checkpoint of the best evaluation: on or off", allowed,
        flag(&C::checkpoint, &C::Checkpoint::keep_best)},
 
-      {"guard.anomaly", "stop", "loss or gradient not finite, or a spike: stop, skip or rollback", allowed,
-       one_of(&C::guard, &C::Guard::anomaly, {"stop", "skip", "rollback"})},
+      {"guard.anomaly", "stop",
+       "loss or gradient not finite, or a spike: stop, skip, or rollback to what checkpoint.every or "
+       "keep_best saved, or to the start",
+       allowed, one_of(&C::guard, &C::Guard::anomaly, {"stop", "skip", "rollback"})},
       {"guard.spike_factor", "0",
        "a loss of more than so many times its recent mean is a spike; above 1, or 0: never", allowed,
        real(&C::guard, &C::Guard::spike_factor, 0)},
@@ -120,8 +122,8 @@ std::vector<Key> make_keys() {
       {"limits.step", "300", "seconds for one step, its wait for data included", allowed,
        real(&C::limits, &C::Limits::step, 1)},
       {"limits.eval", "600", "seconds for one evaluation", allowed, real(&C::limits, &C::Limits::eval, 1)},
-      {"limits.checkpoint", "600", "seconds for one checkpoint", allowed,
-       real(&C::limits, &C::Limits::checkpoint, 1)},
+      {"limits.checkpoint", "600", "seconds for one checkpoint; the last one is tried again for so long",
+       allowed, real(&C::limits, &C::Limits::checkpoint, 1)},
   };
 }
 

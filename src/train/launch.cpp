@@ -245,7 +245,7 @@ void claim(comm::Communicator& comm, RunFolder& folder, const Attempt& attempt, 
     // The first start's is there from the beginning: should it fail, `lockstep requeue` finds run.hook in it.
     // A later start may still be refused for its configuration, and replaces it once it is not.
     if (const auto file = folder.configuration(); !std::filesystem::exists(file)) {
-      write_atomically(file, to_ini(resolved, true));
+      write_atomically(file, to_ini(resolved, true), [&] { folder.fence(attempt); });
     }
   });
 }

@@ -22,6 +22,10 @@ std::string field(const std::optional<double>& number) {
   return number ? csv_field(*number) : "";
 }
 
+checkpoint::Fence fence_of(const RunFolder& folder, const Attempt& attempt) {
+  return [folder, attempt] { folder.fence(attempt); };
+}
+
 // Of a curve in TensorBoard, which shows a thousand: more would only fill the disk.
 constexpr std::int64_t most_points = 20000;
 
@@ -37,13 +41,17 @@ Records::Records(const RunFolder& folder, const Log& log, StatusBoard& board, Ho
       log_every_(config.run.log_every),
       total_steps_(config.train.steps),
       tensorboard_every_(std::max<std::int64_t>(1, total_steps_ / most_points)),
-      metrics_(folder.metrics(), "step,epoch,samples,loss,accuracy,learning_rate,gradient_norm", step),
-      timings_(folder.timings(), "step,seconds,data_seconds,compute_seconds,communication_seconds", step),
-      evaluations_(folder.evaluations(), "step,epoch,samples,loss,accuracy", evaluated),
-      anomalies_(folder.anomalies(), "step,lane,sample,file,row,loss", step),
+      metrics_(folder.metrics(), "step,epoch,samples,loss,accuracy,learning_rate,gradient_norm", step,
+               fence_of(folder, attempt)),
+      timings_(folder.timings(), "step,seconds,data_seconds,compute_seconds,communication_seconds", step,
+               fence_of(folder, attempt)),
+      evaluations_(folder.evaluations(), "step,epoch,samples,loss,accuracy", evaluated,
+                   fence_of(folder, attempt)),
+      anomalies_(folder.anomalies(), "step,lane,sample,file,row,loss", step, fence_of(folder, attempt)),
       waited_(waiting_text(read_text(folder.events()).value_or(""), wall_seconds())),
       // The history of attempts stays whole: nothing in it is undone by a resume.
-      events_(folder.events(), event_header, std::numeric_limits<std::int64_t>::max()) {
+      events_(folder.events(), event_header, std::numeric_limits<std::int64_t>::max(),
+              fence_of(folder, attempt)) {
   if (config.run.tensorboard) {
     tensorboard_.emplace(folder.tensorboard(), fmt::format("{}.{}", attempt.node, attempt.token()), step,
                          [&log](const std::string& text) { log.warn(text); });

@@ -37,6 +37,7 @@ class Records {
  public:
   // Drops rows of steps after `step`, the step of the checkpoint that the run resumes from, and of
   // evaluations after that of `evaluated`, the last one that the checkpoint knows of.
+  // Replaces no file of a folder that is not `attempt`'s any more: throws Error(cannot_create).
   Records(const RunFolder& folder, const Log& log, StatusBoard& board, Hook& hook, const Config& config,
           const Attempt& attempt, std::int64_t step, std::int64_t evaluated);
 

@@ -136,7 +136,8 @@ void Run::check_same_data() {
 void Run::open_trace(const std::string& path) {
   if (path.empty()) return;
   comm::agree(setting_.comm, "open the trace", [&] {
-    trace_ = std::make_unique<Trace>(trace_path(path, setting_.attempt.restart, setting_.comm.rank()),
+    trace_ = std::make_unique<Trace>(trace_path(path, setting_.attempt.in_slurm ? setting_.attempt.job : "",
+                                                setting_.attempt.restart, setting_.comm.rank()),
                                      setting_.comm.rank(), setting_.allocation.node,
                                      [&log = setting_.log](const std::string& text) { log.warn(text); });
   });
@@ -199,7 +200,8 @@ void Run::open_records() {
     setting_.log.warn(fmt::format("{} ends at step {}, the checkpoint is of step {}: rows were lost",
                                   setting_.folder.metrics().string(), records_->last_metrics(), step_));
   }
-  write_atomically(setting_.folder.configuration(), to_ini(setting_.resolved, true));
+  write_atomically(setting_.folder.configuration(), to_ini(setting_.resolved, true),
+                   [&] { setting_.folder.fence(setting_.attempt); });
   records_->event(step_, step_ > 0 ? "resumed" : "started",
                   fmt::format("{} ranks; job {} restart {}{}", setting_.comm.size(), setting_.attempt.job,
                               setting_.attempt.restart, records_->waited()));
@@ -278,11 +280,6 @@ bool Run::evaluation_due() const {
 bool Run::save_scheduled() const {
   if (config_.checkpoint.every > 0 && step_ % config_.checkpoint.every == 0) return true;
   return config_.checkpoint.keep_best && best_.step() == step_;
-}
-
-// Where only the clock decides, any checkpoint is as good as another.
-bool Run::is_rollback_point() const {
-  return save_scheduled() || config_.checkpoint.every == 0;
 }
 
 Outcome Run::execute() {
@@ -387,7 +384,7 @@ checkpoint::State Run::state() const {
   state.values["ranks"] = static_cast<std::int64_t>(setting_.comm.size());
   state.values["job"] = setting_.attempt.token();
   state.values["evaluated_step"] = evaluated_step_;
-  state.values["rollback_step"] = is_rollback_point() ? step_ : rollback_step_;
+  state.values["rollback_step"] = save_scheduled() ? step_ : rollback_step_;
   guard_.write(state);
   best_.write(state);
   return state;

@@ -92,7 +92,6 @@ class Run {
   StepPosition position() const;
   bool evaluation_due() const;
   bool save_scheduled() const;
-  bool is_rollback_point() const;
   bool saved() const { return saved_step_ == step_ && saved_evaluation_ == evaluated_step_; }
   void take_step();
   void alert_if_stalled();
@@ -106,15 +105,16 @@ class Run {
   std::vector<PassedOver> passed_over(std::int64_t from, std::int64_t to) const;
   std::string worst_sample(const StepReport& report) const;
 
-  // How a run saves, and what happens when it cannot (run_save.cpp). One try; false where the checkpoint
-  // could not be written.
-  bool save();
+  // How a run saves, and what happens when it cannot (run_save.cpp). One try; why the checkpoint could
+  // not be written, or nothing.
+  std::string save();
   void save_on_the_way();
   void save_at_last();
   void write_checkpoint();
   void remove_old_checkpoints();
   void clear_up_checkpoints(const checkpoint::Fence& fence) const;
-  void bear_with(const AgreedError& error, const std::string& what);
+  void bear_with(const AgreedError& error);
+  void tell_of_failure(const std::string& text);
   bool root_says(bool mine);
 
   checkpoint::State state() const;

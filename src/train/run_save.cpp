@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "comm/agreement.h"
 #include "core/clock.h"
@@ -32,28 +33,30 @@ void Run::clear_up_checkpoints(const checkpoint::Fence& fence) const {
   std::vector<std::int64_t> needed;
   if (config_.checkpoint.keep_best) needed.push_back(best_.step());
   if (config_.guard.anomaly == "rollback") needed.push_back(rollback_step_);
-  checkpoint::retire(folder, config_.checkpoint.keep, step_, fence, needed);
+  // The link first: what it points to is not removed.
   if (config_.checkpoint.keep_best) checkpoint::link_best(folder, best_.step(), fence);
+  checkpoint::retire(folder, config_.checkpoint.keep, step_, fence, needed);
 }
 
 // What happens when a checkpoint cannot be written is the rule of docs/errors.md.
-bool Run::save() {
+std::string Run::save() {
   setting_.watchdog.enter(Phase::checkpoint, step_);
+  save_by_clock_ = false;
   try {
     write_checkpoint();
     patience_->saved(monotonic_seconds());
   } catch (const AgreedError& error) {
-    bear_with(error, fmt::format("the checkpoint of step {} failed", step_));
+    bear_with(error);
     patience_->failed(monotonic_seconds());
+    return fmt::format("the checkpoint of step {} failed: {}", step_, error.what());
   }
-  save_by_clock_ = false;
-  if (!saved()) return false;
   try {
     remove_old_checkpoints();
   } catch (const AgreedError& error) {
-    bear_with(error, "old checkpoints stay");
+    bear_with(error);
+    tell_of_failure(fmt::format("old checkpoints stay: {}", error.what()));
   }
-  return true;
+  return "";
 }
 
 void Run::write_checkpoint() {
@@ -70,7 +73,7 @@ void Run::write_checkpoint() {
       checkpoint::save(checkpoint_comm_, setting_.folder.checkpoints(), state(), snapshot.views(), options);
   saved_step_ = step_;
   saved_evaluation_ = evaluated_step_;
-  if (is_rollback_point()) {
+  if (save_scheduled()) {
     rollback_step_ = step_;
     initial_.reset();
   }
@@ -91,9 +94,9 @@ void Run::remove_old_checkpoints() {
   });
 }
 
-// Tells of what has failed, and throws where it cannot become better: the error lies in the run itself, or
-// the folder is gone or another attempt's.
-void Run::bear_with(const AgreedError& error, const std::string& what) {
+// Throws where it cannot become better: the error lies in the run itself, or the folder is gone or another
+// attempt's.
+void Run::bear_with(const AgreedError& error) {
   std::string lost;
   if (setting_.comm.rank() == 0) {
     try {
@@ -105,8 +108,11 @@ void Run::bear_with(const AgreedError& error, const std::string& what) {
   comm::broadcast_text(setting_.comm, lost, 0);
   if (!lost.empty()) throw AgreedError(ExitCode::cannot_create, lost);
   if (error.code() == ExitCode::bad_config) throw error;
-  setting_.log.agreed_warning(fmt::format("{}: {}", what, error.what()));
-  if (records_) records_->event(step_, "save failed", fmt::format("{}: {}", what, error.what()));
+}
+
+void Run::tell_of_failure(const std::string& text) {
+  setting_.log.agreed_warning(text);
+  if (records_) records_->event(step_, "save failed", text);
 }
 
 bool Run::root_says(bool mine) {
@@ -116,7 +122,10 @@ bool Run::root_says(bool mine) {
 }
 
 void Run::save_on_the_way() {
-  if (save() || !root_says(patience_->exhausted(monotonic_seconds()))) return;
+  const std::string failure = save();
+  if (failure.empty()) return;
+  tell_of_failure(failure);
+  if (!root_says(patience_->exhausted(monotonic_seconds()))) return;
   throw AgreedError(ExitCode::peer_failed,
                     fmt::format("no checkpoint could be written for too long: the run ends here, after step "
                                 "{}, before more is lost; see the warnings above",
@@ -125,9 +134,13 @@ void Run::save_on_the_way() {
 
 void Run::save_at_last() {
   LastSave last(config_.limits.checkpoint, monotonic_seconds());
-  while (!save()) {
+  bool told = false;
+  for (std::string failure = save(); !failure.empty(); failure = save()) {
     const bool urged = any(votes_) || any(agreed_votes(setting_.comm, deadline_near()));
-    if (!root_says(last.again(urged, monotonic_seconds()))) {
+    const bool again = root_says(last.again(urged, monotonic_seconds()));
+    // Of the first failure and the last: a hook that is called every two seconds helps nobody.
+    if (!again || !std::exchange(told, true)) tell_of_failure(failure);
+    if (!again) {
       throw AgreedError(
           ExitCode::peer_failed,
           fmt::format("the last checkpoint, of step {}, could not be written; see the warnings above",

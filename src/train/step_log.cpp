@@ -25,8 +25,9 @@ std::string csv_field(double number) {
   return std::isnan(number) ? "nan" : fmt::format("{}", number);
 }
 
-StepLog::StepLog(std::filesystem::path path, std::string_view header, std::int64_t last_step)
-    : path_(std::move(path)), header_(header) {
+StepLog::StepLog(std::filesystem::path path, std::string_view header, std::int64_t last_step,
+                 checkpoint::Fence fence)
+    : path_(std::move(path)), header_(header), fence_(std::move(fence)) {
   rewrite(last_step, {});
 }
 
@@ -62,7 +63,7 @@ void StepLog::rewrite(std::int64_t last_step, const std::vector<std::string>& ro
   }
   for (const std::string& row : rows) kept.append(row).push_back('\n');
   // Always a new file: a predecessor that is cut off but not dead appends to the old one.
-  write_atomically(path_, kept);
+  write_atomically(path_, kept, fence_);
   file_ = open_file(path_, O_WRONLY | O_APPEND, 0, ExitCode::cannot_create);
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "checkpoint/folder.h"
 #include "core/files.h"
 
 namespace lockstep::train {
@@ -20,8 +21,11 @@ std::string csv_field(double number);
 class StepLog {
  public:
   // Opens or creates the file; `header` is its first line. Rows of steps above `last_step` are removed, a
-  // torn last line too. Throws Error(cannot_create); Error(bad_data) where the file has another header.
-  StepLog(std::filesystem::path path, std::string_view header, std::int64_t last_step);
+  // torn last line too. `fence` is asked before each change that replaces the file: where it throws, the file
+  // is left as it is. Throws Error(cannot_create); Error(bad_data) where the file has another header.
+  StepLog(
+      std::filesystem::path path, std::string_view header, std::int64_t last_step,
+      checkpoint::Fence fence = [] {});
 
   ~StepLog();
   StepLog(const StepLog&) = delete;
@@ -52,6 +56,7 @@ class StepLog {
 
   std::filesystem::path path_;
   std::string header_;
+  checkpoint::Fence fence_;
   FileDescriptor file_;
   std::string waiting_;  // rows, the first perhaps without what is already in the file
   std::int64_t last_row_ = 0;

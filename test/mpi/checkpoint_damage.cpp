@@ -152,6 +152,16 @@ TEST_CASE("protected checkpoints are kept and not counted; a link points to the 
   CHECK_THROWS_AS(link_best(folder.path(), 30, [] { throw Error(ExitCode::cannot_create, "fenced"); }),
                   Error);
   CHECK(std::filesystem::read_symlink(link) == file_name(40));
+
+  // Where nobody knows a best one any more, the link does not dangle.
+  link_best(folder.path(), 20, fence);
+  link_best(folder.path(), -1, fence);
+  retire(folder.path(), 1, 40, fence);
+  CHECK(list(folder.path()).size() == 2);
+  CHECK(describe(link).state.step == 20);
+  link_best(folder.path(), 40, fence);
+  retire(folder.path(), 1, 40, fence);
+  CHECK(list(folder.path()).size() == 1);
 }
 
 TEST_CASE("temporaries of ended attempts are removed, others kept", "[checkpoint]") {

@@ -96,6 +96,16 @@ case_a_rollback_is_the_same_at_any_rank_count_and_across_stops() {
   chain_of "$run-chain" "$@" && same_anomalies "$run" "$run-chain"
 }
 
+case_a_rollback_passes_by_what_the_clock_and_stops_have_saved() {
+  local run=$scratch/rollback-clock
+  planted
+  set -- --guard.anomaly=rollback --checkpoint.every=0 --checkpoint.keep=1
+  guarded 0 "$run" "$@" >"$run.log" 2>&1 || return 1
+  [[ $(grep -c 'back to the parameters of step 0;' "$run/events.csv") == 3 ]] || return 1
+  guarded 3 "$run-clock" "$@" --checkpoint.minutes=0.0001 >"$run.log" 2>&1 && same_anomalies "$run" "$run-clock" || return 1
+  chain_of "$run-chain" "$@" && same_anomalies "$run" "$run-chain"
+}
+
 case_a_rollback_finds_another_checkpoint_where_the_wanted_one_is_damaged() {
   local run=$scratch/rollback-damaged
   planted

@@ -31,9 +31,11 @@ case_a_run_that_cannot_save_for_too_long_gives_up_and_keeps_the_last_checkpoint(
 case_the_last_save_is_tried_again_and_then_left_to_the_next_start() {
   local run=$scratch/last
   export LOCKSTEP_FAULT=rename:1:0:fail LOCKSTEP_FAULT_PATH=step-00000014.h5.tmp LOCKSTEP_FAULT_MARKER=$run.struck preloaded=yes
-  exits 76 ranks 2 "$conf" --run.dir="$run" --limits.checkpoint=4 >"$run.log" 2>&1 || return 1
+  exits 76 ranks 2 "$conf" --run.dir="$run" --limits.checkpoint=5 >"$run.log" 2>&1 || return 1
   [[ -e $run.struck0 && $(newest "$run") == */step-00000012.h5 ]] || return 1
-  (($(grep -c 'the checkpoint of step 14 failed' "$run.log") >= 2)) || return 1
+  # However many tries: the first and the last are told.
+  [[ $(grep -c 'the checkpoint of step 14 failed' "$run.log") == 2 ]] || return 1
+  [[ $(grep -c ',save failed,' "$run/events.csv") == 2 ]] || return 1
   grep -q 'error: the last checkpoint, of step 14, could not be written' "$run.log" || return 1
   unset LOCKSTEP_FAULT preloaded
   exits 0 ranks 1 "$conf" --run.dir="$run" && same_run "$reference" "$run"
@@ -87,25 +89,28 @@ case_a_removed_run_folder_ends_the_run() {
   exits 73 wait "$job" && grep -q 'removed was removed or replaced while it was in use' "$run.log" && [[ ! -e $run/checkpoints ]]
 }
 
-# late_writer CALL SAYS...: restart 0 of a job is held in this call of its save of step 8; restart 1 does the whole work
-# meanwhile.
+# late_writer CALL FILE [NTH]: restart 0 of a job is held in the first or NTH such call on this temporary file; restart 1
+# does the whole work meanwhile.
 late_writer() {
-  local call=$1 run=$scratch/late-$1 job before
-  echo "$call:1:0:hold:step-00000008.h5.tmp" >"$run.fault"
+  local call=$1 run=$scratch/late-$1-$2 job before
+  echo "$call:${3:-1}:0:hold:$2.tmp" >"$run.fault"
   LOCKSTEP_FAULT=@$run.fault LOCKSTEP_FAULT_MARKER=$run.held preloaded=yes \
     as_job 31 0 ranks 0 "$conf" --run.dir="$run" >"$run.log" 2>&1 &
   job=$!
   poll 60 test -e "$run.held0"
   exits 0 as_job 31 1 ranks 2 "$conf" --run.dir="$run" --checkpoint.every=0 >"$run.log2" 2>&1 || return 1
-  before=$(cd "$run" && cksum ./*.csv owner outcome/31.1 && ls -A checkpoints)
+  before=$(cd "$run" && cksum ./*.csv config.ini owner outcome/31.1 && ls -A checkpoints)
   rm "$run.fault"
   exits 73 wait "$job" || return 1
   grep -q 'now belongs to job 31 (restart 1, on here): this attempt leaves it alone' "$run.log" &&
     grep -q '^code=73' "$run/outcome/31.0" &&
-    diff <(echo "$before") <(cd "$run" && cksum ./*.csv owner outcome/31.1 && ls -A checkpoints) && same_run "$reference" "$run"
+    diff <(echo "$before") <(cd "$run" && cksum ./*.csv config.ini owner outcome/31.1 && ls -A checkpoints) && same_run "$reference" "$run"
 }
-case_a_late_writer_publishes_nothing_when_it_wakes_before_the_fence() { late_writer fsync; }
-case_a_late_writer_publishes_nothing_when_it_wakes_after_the_fence() { late_writer rename; }
+case_a_late_writer_publishes_nothing_when_it_wakes_before_the_fence() { late_writer fsync step-00000008.h5; }
+case_a_late_writer_publishes_nothing_when_it_wakes_after_the_fence() { late_writer rename step-00000008.h5; }
+case_a_late_writer_replaces_no_table_and_no_configuration() {
+  late_writer fsync metrics.csv && late_writer fsync config.ini 2
+}
 
 case_a_slow_first_step_and_a_slow_checkpoint_are_no_hang() {
   local run=$scratch/slow
@@ -174,6 +179,7 @@ declare -A row_of=(
   [a_removed_run_folder_ends_the_run]="9|the run folder is removed: 73"
   [a_late_writer_publishes_nothing_when_it_wakes_before_the_fence]="6|a late writer wakes in its last fsync"
   [a_late_writer_publishes_nothing_when_it_wakes_after_the_fence]="6|a late writer wakes in its rename"
+  [a_late_writer_replaces_no_table_and_no_configuration]="6|a late writer wakes while it opens its tables"
   [a_slow_first_step_and_a_slow_checkpoint_are_no_hang]="7|a slow first step, a slow checkpoint: no alarm"
   [a_rank_that_hangs_in_a_collective_write_is_named]="7|a rank hangs in a collective write, without Slurm"
   [a_checkpoint_of_another_model_is_refused_with_the_first_difference]="10|a checkpoint of another model: refused, 78"

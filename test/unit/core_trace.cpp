@@ -119,8 +119,9 @@ TEST_CASE("a span without a trace does nothing", "[core]") {
   const Span span(nullptr, "step", "step");
 }
 
-TEST_CASE("the ranks and restarts of a run have traces of their own", "[core]") {
-  CHECK(trace_path("out/trace.json", 0, 3) == "out/trace.3.json");
-  CHECK(trace_path("trace.json", 2, 0) == "trace.restart2.0.json");
-  CHECK(trace_path("trace", 0, 1) == "trace.1");
+TEST_CASE("the ranks, jobs and restarts of a run have traces of their own", "[core]") {
+  CHECK(trace_path("out/trace.json", "", 0, 3) == "out/trace.3.json");
+  CHECK(trace_path("trace.json", "17", 0, 0) == "trace.job17.0.json");
+  CHECK(trace_path("trace.json", "17", 2, 0) == "trace.job17.restart2.0.json");
+  CHECK(trace_path("trace", "", 0, 1) == "trace.1");
 }

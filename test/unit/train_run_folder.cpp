@@ -237,6 +237,26 @@ TEST_CASE("rows are replaced in one change, and later ones follow", "[step-log]"
   CHECK(read_text(path) == "step,loss\n");
 }
 
+TEST_CASE("a file that is another attempt's by now is left as it is", "[step-log]") {
+  const TempFolder folder;
+  const auto path = folder / "metrics.csv";
+  bool ours = true;
+  const auto fence = [&] {
+    if (!ours) throw Error(ExitCode::cannot_create, "belongs to job 18");
+  };
+  StepLog log(path, "step,loss", 0, fence);
+  log.append("1,0.5");
+  log.append("2,0.25");
+  ours = false;
+  CHECK_THROWS_WITH(log.replace_after(1, {"2,"}), Catch::Contains("job 18"));
+  CHECK_THROWS_WITH(StepLog(path, "step,loss", 0, fence), Catch::Contains("job 18"));
+  CHECK(read_text(path) == "step,loss\n1,0.5\n2,0.25\n");
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+  ours = true;
+  log.replace_after(1, {"2,"});
+  CHECK(read_text(path) == "step,loss\n1,0.5\n2,\n");
+}
+
 TEST_CASE("fields of a row hold no separator, and a NaN no sign", "[step-log]") {
   CHECK(csv_field("a,b\nc") == "a;b;c");
   CHECK(csv_field(0.1) == "0.1");
