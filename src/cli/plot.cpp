@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/arguments.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/subprocess.h"
@@ -134,19 +135,7 @@ int plot_command(std::span<const std::string> args) {
   options.add_options()("help,h", "print this help")("run", po::value(&run)->value_name("DIR"),
                                                      "the run folder (also as the only plain word)")(
       "out", po::value(&out)->value_name("DIR"), "where the pictures go; by default RUN_DIR/plots");
-  po::variables_map given;
-  try {
-    po::positional_options_description plain;
-    plain.add("run", 1);
-    po::store(po::command_line_parser(std::vector<std::string>(args.begin(), args.end()))
-                  .options(options)
-                  .positional(plain)
-                  .run(),
-              given);
-    po::notify(given);
-  } catch (const po::error& problem) {
-    throw Error(ExitCode::usage, fmt::format("lockstep plot: {}", problem.what()));
-  }
+  const po::variables_map given = parse_arguments(args, options, "lockstep plot", 1);
   if (given.count("help") != 0) {
     std::ostringstream text;
     text << options;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "checkpoint/folder.h"
+#include "cli/arguments.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
@@ -107,19 +108,8 @@ std::optional<Order> parse(std::span<const std::string> args) {
       "go on after at most N failures in a row without a new checkpoint")(
       "by", po::value(&by)->default_value("requeue")->value_name("HOW"),
       "requeue, or submit: a new job, which starts when this one has ended, for sites that forbid requeue");
-  po::variables_map given;
-  try {
-    po::positional_options_description plain;
-    plain.add("run", 1);
-    po::store(po::command_line_parser(std::vector<std::string>(args.begin(), end))
-                  .options(options)
-                  .positional(plain)
-                  .run(),
-              given);
-    po::notify(given);
-  } catch (const po::error& problem) {
-    throw Error(ExitCode::usage, fmt::format("lockstep requeue: {}", problem.what()));
-  }
+  const po::variables_map given =
+      parse_arguments(std::span(args.begin(), end), options, "lockstep requeue", 1);
   if (given.count("help") != 0) {
     std::ostringstream text;
     text << options;

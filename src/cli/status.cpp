@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/arguments.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -134,19 +135,7 @@ int status_command(std::span<const std::string> args) {
   options.add_options()("help,h", "print this help")(
       "json", "print JSON: an object for one run, an array for several")(
       "run", po::value(&runs)->value_name("DIR"), "a run folder (also as plain words)");
-  po::variables_map given;
-  try {
-    po::positional_options_description plain;
-    plain.add("run", -1);
-    po::store(po::command_line_parser(std::vector<std::string>(args.begin(), args.end()))
-                  .options(options)
-                  .positional(plain)
-                  .run(),
-              given);
-    po::notify(given);
-  } catch (const po::error& problem) {
-    throw Error(ExitCode::usage, fmt::format("lockstep status: {}", problem.what()));
-  }
+  const po::variables_map given = parse_arguments(args, options, "lockstep status", -1);
   if (given.count("help") != 0) {
     std::ostringstream text;
     text << options;

@@ -56,7 +56,6 @@ class Watchdog {
   std::int64_t step() const;
 
   // While one of these lives, this rank waits for its peers: it is not itself the late one.
-  // While one of these lives, this rank waits for its peers as well.
   class Waiting {
    public:
     explicit Waiting(Watchdog& watchdog) : watchdog_(watchdog) { ++watchdog_.waiting_; }

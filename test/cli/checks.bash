@@ -55,6 +55,16 @@ complains() {
   [[ ! -s $scratch/stdout ]] || { echo "standard output:" && cat "$scratch/stdout" && return 1; }
 }
 
+# poll SECONDS COMMAND...: until it succeeds.
+poll() {
+  local end=$((SECONDS + $1))
+  shift
+  until "$@"; do
+    ((SECONDS < end)) || { echo "gave up waiting for: $*" && return 1; }
+    sleep 0.02
+  done
+}
+
 # big_endian NUMBER: as four bytes, the form of IDX headers.
 big_endian() {
   local hex

@@ -21,14 +21,6 @@ micro_batch = 4
 TEXT
 run=checkpoints/tiny
 
-poll() {
-  local end=$((SECONDS + $1))
-  shift
-  until "$@"; do
-    ((SECONDS < end)) || { echo "gave up waiting for: $*" && return 1; }
-    sleep 0.02
-  done
-}
 train() { "$lockstep" train tiny.conf "$@"; }
 start() { "$lockstep" train tiny.conf --train.steps=100000000 "$@" >>live.log 2>&1 & }
 ends_with() { exits "$1" wait "$2"; }

@@ -28,15 +28,6 @@ every = 10
 TEXT
 run=checkpoints/tiny
 
-# poll SECONDS COMMAND...: until it succeeds.
-poll() {
-  local end=$((SECONDS + $1))
-  shift
-  until "$@"; do
-    ((SECONDS < end)) || { echo "gave up waiting for: $*" && return 1; }
-    sleep 0.05
-  done
-}
 rows() { grep -cE '^[0-9]+,' "$1" 2>/dev/null || true; }
 more_rows_than() { (($(rows "$1") > $2)); }
 # events RUN NAME: the details of these events.

@@ -1,0 +1,17 @@
+// The words of a subcommand whose plain words all mean one option: a run folder, or several.
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace lockstep::cli {
+
+// At most `plain_words` plain words (-1: any number) are the option "run"; the variables that `options` names
+// are set. Throws Error(usage) that begins with `command`, such as "lockstep plot".
+boost::program_options::variables_map parse_arguments(
+    std::span<const std::string> args, const boost::program_options::options_description& options,
+    std::string_view command, int plain_words);
+
+}  // namespace lockstep::cli
