@@ -4,6 +4,8 @@
 # nodes: 1
 # shellcheck disable=SC2016,SC2154
 
+# The script says so after the rank has written its outcome.
+has_said_so_twice() { [[ $(grep -c '^lockstep: job.*Slurm has requeued the job itself$' "$work/lockstep-$job.out") -eq 2 ]]; }
 has_restarts() { [[ $(job_field "$job" Restarts) == "$1" ]]; }
 is_ending() { [[ $(job_field "$job" JobState) == COMPLETING ]]; }
 run_case() {
@@ -20,7 +22,7 @@ run_case() {
   strike_now
   on_cluster scontrol requeue "$job"
   await_stop 2 '^signal TERM'
-  expect "what the job says" "$(grep -c '^lockstep: job.*Slurm has requeued the job itself$' "$work/lockstep-$job.out")" 2
+  await has_said_so_twice
   hold_before '[[ $1 == requeue ]]' 2
   finish_after 60
   await test -e "$work/waiting"
