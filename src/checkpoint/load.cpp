@@ -32,7 +32,7 @@ FileDescriptor open_with_patience(const std::filesystem::path& path) {
 }
 
 // Replaces the description on every rank by rank 0's.
-void broadcast_description(comm::Communicator& comm, Description& description) {
+void broadcast_description(comm::Group& comm, Description& description) {
   std::string path = description.path.string();
   std::string packed = pack(description.state, description.tensors);
   comm::broadcast_text(comm, path, 0);
@@ -45,7 +45,7 @@ void broadcast_description(comm::Communicator& comm, Description& description) {
 }
 
 // This rank's share of the slabs, verified.
-std::vector<std::vector<std::byte>> read_own_slabs(const comm::Communicator& comm, const Description& file) {
+std::vector<std::vector<std::byte>> read_own_slabs(const comm::Group& comm, const Description& file) {
   std::vector<std::vector<std::byte>> own;
   const FileDescriptor descriptor = open_with_patience(file.path);
   for (auto k = static_cast<std::size_t>(comm.rank()); k < file.slabs.size();
@@ -85,7 +85,7 @@ void require_same_tensors(const Description& file, std::span<const TensorView> v
 
 }  // namespace
 
-std::optional<Loaded> Loaded::verify_together(comm::Communicator& comm, Description description,
+std::optional<Loaded> Loaded::verify_together(comm::Group& comm, Description description,
                                               std::string& fault) {
   broadcast_description(comm, description);
   Loaded loaded;
@@ -110,7 +110,7 @@ std::optional<Loaded> Loaded::verify_together(comm::Communicator& comm, Descript
   return loaded;
 }
 
-void Loaded::read(comm::Communicator& comm, std::span<const TensorView> tensors) const {
+void Loaded::read(comm::Group& comm, std::span<const TensorView> tensors) const {
   require_same_tensors(description_, tensors);
   std::map<std::string, const TensorView*> by_name;
   for (const TensorView& view : tensors) by_name[view.name] = &view;
@@ -127,8 +127,7 @@ void Loaded::read(comm::Communicator& comm, std::span<const TensorView> tensors)
   }
 }
 
-std::optional<Loaded> open_newest(comm::Communicator& comm, const std::filesystem::path& folder,
-                                  const Warn& warn) {
+std::optional<Loaded> open_newest(comm::Group& comm, const std::filesystem::path& folder, const Warn& warn) {
   const bool root = comm.rank() == 0;
   const auto skip = [&](const std::string& fault) {
     if (root) warn(fault + "; skipped and kept, trying the next older one");
@@ -162,7 +161,7 @@ std::optional<Loaded> open_newest(comm::Communicator& comm, const std::filesyste
   }
 }
 
-Loaded open_named(comm::Communicator& comm, const std::filesystem::path& path) {
+Loaded open_named(comm::Group& comm, const std::filesystem::path& path) {
   Description description;
   comm::agree(comm, "read checkpoint", [&] {
     if (comm.rank() == 0) description = describe(path);

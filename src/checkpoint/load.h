@@ -10,7 +10,7 @@
 
 #include "checkpoint/file.h"
 #include "checkpoint/state.h"
-#include "comm/communicator.h"
+#include "comm/group.h"
 
 namespace lockstep::checkpoint {
 
@@ -28,15 +28,15 @@ class Loaded {
 
   // Fills every tensor on every rank. The views and the file must hold the same names and shapes, in any
   // order; else Error(bad_config) names the first difference. Collective.
-  void read(comm::Communicator& comm, std::span<const TensorView> tensors) const;
+  void read(comm::Group& comm, std::span<const TensorView> tensors) const;
 
  private:
-  friend std::optional<Loaded> open_newest(comm::Communicator& comm, const std::filesystem::path& folder,
+  friend std::optional<Loaded> open_newest(comm::Group& comm, const std::filesystem::path& folder,
                                            const Warn& warn);
-  friend Loaded open_named(comm::Communicator& comm, const std::filesystem::path& path);
+  friend Loaded open_named(comm::Group& comm, const std::filesystem::path& path);
 
   // `description` is rank 0's. Nothing if any rank finds a fault, which then is told on all of them.
-  static std::optional<Loaded> verify_together(comm::Communicator& comm, Description description,
+  static std::optional<Loaded> verify_together(comm::Group& comm, Description description,
                                                std::string& fault);
 
   Description description_;
@@ -46,11 +46,10 @@ class Loaded {
 // Rank 0 lists step-*.h5, newest first, and tells the others the exact name; all ranks verify it, and a
 // damaged one is skipped in favour of the next older. Nothing where no intact checkpoint exists. Throws
 // Error(bad_config) on every rank where the newest intact seal is of a newer format. Collective.
-std::optional<Loaded> open_newest(comm::Communicator& comm, const std::filesystem::path& folder,
-                                  const Warn& warn);
+std::optional<Loaded> open_newest(comm::Group& comm, const std::filesystem::path& folder, const Warn& warn);
 
 // One named file; Error(missing_input) or Error(bad_data) on every rank where it is absent or damaged.
 // Collective.
-Loaded open_named(comm::Communicator& comm, const std::filesystem::path& path);
+Loaded open_named(comm::Group& comm, const std::filesystem::path& path);
 
 }  // namespace lockstep::checkpoint

@@ -83,7 +83,7 @@ void require_free_space(const std::filesystem::path& folder, std::int64_t needed
 // One save, from the arguments to the renamed file.
 class Saver {
  public:
-  Saver(comm::MpiCommunicator& comm, const std::filesystem::path& folder, std::span<const TensorView> views,
+  Saver(comm::MpiGroup& comm, const std::filesystem::path& folder, std::span<const TensorView> views,
         const SaveOptions& options)
       : comm_(comm), folder_(folder), views_(views), options_(options) {
     for (const TensorView& view : views) tensors_.push_back({view.name, view.shape});
@@ -246,7 +246,7 @@ class Saver {
     if (root()) ::unlink(temporary_.c_str());
   }
 
-  comm::MpiCommunicator& comm_;
+  comm::MpiGroup& comm_;
   std::filesystem::path folder_;
   std::span<const TensorView> views_;
   const SaveOptions& options_;
@@ -263,7 +263,7 @@ class Saver {
 
 }  // namespace
 
-SaveReport save(comm::MpiCommunicator& comm, const std::filesystem::path& folder, const State& state,
+SaveReport save(comm::MpiGroup& comm, const std::filesystem::path& folder, const State& state,
                 std::span<const TensorView> tensors, const SaveOptions& options) {
   return Saver(comm, folder, tensors, options).run(state);
 }

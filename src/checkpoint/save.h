@@ -9,7 +9,7 @@
 #include "checkpoint/folder.h"
 #include "checkpoint/slabs.h"
 #include "checkpoint/state.h"
-#include "comm/mpi_communicator.h"
+#include "comm/mpi_group.h"
 
 namespace lockstep::checkpoint {
 
@@ -37,7 +37,7 @@ struct SaveOptions {
 // On failure the temporary file is gone, older checkpoints are untouched, and every rank throws the same
 // Error: cannot_create naming rank, host and reason, or what the fence threw, or bad_config for wrong
 // arguments. `comm` is for checkpoints alone; the folder exists and all ranks see it.
-SaveReport save(comm::MpiCommunicator& comm, const std::filesystem::path& folder, const State& state,
+SaveReport save(comm::MpiGroup& comm, const std::filesystem::path& folder, const State& state,
                 std::span<const TensorView> tensors, const SaveOptions& options);
 
 }  // namespace lockstep::checkpoint

@@ -8,7 +8,7 @@
 
 namespace lockstep::comm {
 
-void agree(Communicator& comm, std::string_view what, const std::function<void()>& work) {
+void agree(Group& comm, std::string_view what, const std::function<void()>& work) {
   std::int64_t code = 0;  // finished
   std::string reason;
   const auto explain = [&](const std::exception& error) {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string_view>
 
-#include "comm/communicator.h"
+#include "comm/group.h"
 
 namespace lockstep::comm {
 
@@ -12,6 +12,6 @@ namespace lockstep::comm {
 // same AgreedError with the code of the lowest failing rank: "cannot <what>: rank 2 on node7: <reason>".
 // Collective. `work` may hold collective calls that report failure as a status, but must not leave its peers
 // alone in one. An Error(peer_failed) passes at once: nobody is left to agree with.
-void agree(Communicator& comm, std::string_view what, const std::function<void()>& work);
+void agree(Group& comm, std::string_view what, const std::function<void()>& work);
 
 }  // namespace lockstep::comm

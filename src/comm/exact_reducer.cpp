@@ -30,7 +30,7 @@ bool is_below(TreeNode node, TreeNode ancestor) {
 
 }  // namespace
 
-ExactReducer::ExactReducer(Communicator& comm, int lanes)
+ExactReducer::ExactReducer(Group& comm, int lanes)
     : comm_(comm),
       lanes_(lanes),
       block_(lanes_of(comm.rank(), comm.size(), lanes)),
@@ -135,8 +135,8 @@ std::vector<ExactReducer::SlicePart> ExactReducer::exchange_slices(const std::ve
   received_.resize(foreign * slice);
 
   std::vector<SlicePart> parts;
-  std::vector<Communicator::Send> sends;
-  std::vector<Communicator::Receive> receives;
+  std::vector<Group::Send> sends;
+  std::vector<Group::Receive> receives;
   std::span<float> room(received_);
   for (int rank = 0; rank < comm_.size(); ++rank) {
     if (rank == me) {

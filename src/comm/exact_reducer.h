@@ -11,7 +11,7 @@ namespace lockstep::comm {
 // are gathered.
 class ExactReducer final : public Reducer {
  public:
-  ExactReducer(Communicator& comm, int lanes);
+  ExactReducer(Group& comm, int lanes);
 
   bool wants_each_lane() const override { return true; }
   void begin_step() override;
@@ -42,7 +42,7 @@ class ExactReducer final : public Reducer {
   std::size_t slice_size(int rank) const;
   std::span<float> slice_of(std::span<float> flat, int rank) const;
 
-  Communicator& comm_;
+  Group& comm_;
   int lanes_;
   LaneRange block_;
   int next_lane_;

@@ -69,7 +69,7 @@ RankOrder order_by_topology(std::span<const Place> places) {
   return order;
 }
 
-RankOrder agree_on_order(Communicator& comm, std::string_view topology) {
+RankOrder agree_on_order(Group& comm, std::string_view topology) {
   std::vector<Place> places;
   for (std::string& path : gather_texts(comm, topology)) {
     places.push_back({std::move(path), comm.host(static_cast<int>(places.size()))});

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/communicator.h"
+#include "comm/group.h"
 
 namespace lockstep::comm {
 
@@ -31,6 +31,6 @@ struct RankOrder {
 RankOrder order_by_topology(std::span<const Place> places);
 
 // The same for the ranks of `comm`, each of which brings the path above its node. Collective.
-RankOrder agree_on_order(Communicator& comm, std::string_view topology);
+RankOrder agree_on_order(Group& comm, std::string_view topology);
 
 }  // namespace lockstep::comm

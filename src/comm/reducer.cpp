@@ -11,7 +11,7 @@ namespace {
 
 class FastReducer final : public Reducer {
  public:
-  explicit FastReducer(Communicator& comm) : comm_(comm) {}
+  explicit FastReducer(Group& comm) : comm_(comm) {}
 
   bool wants_each_lane() const override { return false; }
   void begin_step() override {}
@@ -23,12 +23,12 @@ class FastReducer final : public Reducer {
   }
 
  private:
-  Communicator& comm_;
+  Group& comm_;
 };
 
 }  // namespace
 
-std::unique_ptr<Reducer> make_reducer(ReduceMode mode, Communicator& comm, int lanes) {
+std::unique_ptr<Reducer> make_reducer(ReduceMode mode, Group& comm, int lanes) {
   if (comm.size() > lanes) {
     throw Error(ExitCode::bad_config,
                 fmt::format("{} ranks for {} lanes (global_batch / micro_batch): use at most {} ranks",

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "comm/communicator.h"
+#include "comm/group.h"
 #include "comm/tree.h"
 
 namespace lockstep::comm {
@@ -47,6 +47,6 @@ class Reducer {
 
 // `comm` must outlive the reducer and be its own (duplicate()). Throws Error(bad_config) for more ranks than
 // lanes.
-std::unique_ptr<Reducer> make_reducer(ReduceMode mode, Communicator& comm, int lanes);
+std::unique_ptr<Reducer> make_reducer(ReduceMode mode, Group& comm, int lanes);
 
 }  // namespace lockstep::comm

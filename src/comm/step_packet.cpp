@@ -24,7 +24,7 @@ void StepPacket::raise(std::size_t flag) {
   values_.at(quantities_ * lanes_ + flag) = 1.0;
 }
 
-void StepPacket::reduce(Communicator& comm) {
+void StepPacket::reduce(Group& comm) {
   comm.all_reduce_sum(std::span(values_));
 }
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "comm/communicator.h"
+#include "comm/group.h"
 
 namespace lockstep::comm {
 
@@ -22,7 +22,7 @@ class StepPacket {
   void raise(std::size_t flag);
 
   // Collective, once per step.
-  void reduce(Communicator& comm);
+  void reduce(Group& comm);
 
   // After reduce().
   double sum(std::size_t quantity) const;

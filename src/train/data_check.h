@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "comm/communicator.h"
+#include "comm/group.h"
 #include "core/log.h"
 #include "data/augment.h"
 #include "data/content_check.h"
@@ -27,7 +27,7 @@ std::optional<data::ContentDepth> content_depth(const Config& config);
 
 // What a check of content works with.
 struct DataCheckSetting {
-  comm::Communicator& comm;
+  comm::Group& comm;
   Watchdog& watchdog;
   const Log& log;
   std::filesystem::path folder;         // of the notes of what was checked before

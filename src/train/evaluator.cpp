@@ -29,7 +29,7 @@ Part part_of(int rank, int size, std::int64_t batches) {
 }  // namespace
 
 std::optional<Evaluation> evaluate(Learner& learner, const data::Dataset& dataset, std::int64_t micro_batch,
-                                   comm::Communicator& comm, Watchdog& watchdog,
+                                   comm::Group& comm, Watchdog& watchdog,
                                    const std::function<bool()>& deadline_near, StopVotes& votes) {
   const std::int64_t batches = data::evaluation_batches(dataset, micro_batch);
   const Part mine = part_of(comm.rank(), comm.size(), batches);

@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "comm/communicator.h"
+#include "comm/group.h"
 #include "data/dataset.h"
 #include "train/learner.h"
 #include "train/stop.h"
@@ -23,7 +23,7 @@ struct Evaluation {
 // Collective. Every few micro-batches the ranks look whether to stop: then `votes` tells why and there is no
 // result.
 std::optional<Evaluation> evaluate(Learner& learner, const data::Dataset& dataset, std::int64_t micro_batch,
-                                   comm::Communicator& comm, Watchdog& watchdog,
+                                   comm::Group& comm, Watchdog& watchdog,
                                    const std::function<bool()>& deadline_near, StopVotes& votes);
 
 }  // namespace lockstep::train

@@ -5,7 +5,7 @@
 
 namespace lockstep::train {
 
-LaneStatistics::LaneStatistics(Learner& learner, comm::Communicator& comm, int lanes)
+LaneStatistics::LaneStatistics(Learner& learner, comm::Group& comm, int lanes)
     : learner_(learner), comm_(comm), count_(static_cast<std::size_t>(learner.statistic_count())) {
   for (int rank = 0; rank < comm.size(); ++rank) {
     counts_.push_back(comm::lanes_of(rank, comm.size(), lanes).count() * learner.statistic_count());

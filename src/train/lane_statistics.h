@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "comm/communicator.h"
+#include "comm/group.h"
 #include "comm/tree.h"
 #include "train/learner.h"
 
@@ -17,7 +17,7 @@ namespace lockstep::train {
 class LaneStatistics {
  public:
   // Both must outlive it.
-  LaneStatistics(Learner& learner, comm::Communicator& comm, int lanes);
+  LaneStatistics(Learner& learner, comm::Group& comm, int lanes);
 
   // Keeps those of the micro-batch that the learner has just trained on, for one of this rank's lanes.
   void record(int lane);
@@ -32,7 +32,7 @@ class LaneStatistics {
   std::span<float> of_lane(int lane);
 
   Learner& learner_;
-  comm::Communicator& comm_;
+  comm::Group& comm_;
   std::size_t count_;                 // per lane
   std::vector<std::int64_t> counts_;  // by rank
   std::vector<float> values_;         // [lane][count]

@@ -149,7 +149,7 @@ class Heartbeat {
   std::jthread thread_;
 };
 
-Attempt make_attempt(comm::Communicator& comm, const slurm::Allocation& allocation) {
+Attempt make_attempt(comm::Group& comm, const slurm::Allocation& allocation) {
   Attempt attempt;
   attempt.in_slurm = allocation.in_job();
   attempt.restart = allocation.restart_count;
@@ -191,7 +191,7 @@ void check_ranks(const Config& config, int ranks) {
                       : std::string()));
 }
 
-void check_same_configuration(comm::Communicator& comm, const ResolvedConfig& resolved) {
+void check_same_configuration(comm::Group& comm, const ResolvedConfig& resolved) {
   const auto all = comm::gather_values(comm, hash64(canonical_text(resolved)));
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] != all[0]) {
@@ -205,9 +205,9 @@ void check_same_configuration(comm::Communicator& comm, const ResolvedConfig& re
 }
 
 // Before anything uses the rank: the order of ranks decides who talks to whom.
-std::unique_ptr<comm::MpiCommunicator> join_ranks(const slurm::Allocation& allocation, Log& log,
-                                                  Watchdog& watchdog) {
-  auto comm = std::make_unique<comm::MpiCommunicator>(MPI_COMM_WORLD);
+std::unique_ptr<comm::MpiGroup> join_ranks(const slurm::Allocation& allocation, Log& log,
+                                           Watchdog& watchdog) {
+  auto comm = std::make_unique<comm::MpiGroup>(MPI_COMM_WORLD);
   const comm::RankOrder order = comm::agree_on_order(*comm, allocation.topology);
   if (!order.is_given_order()) comm = comm->reordered(order.ranks);
   log.set_rank(comm->rank());
@@ -224,7 +224,7 @@ std::unique_ptr<comm::MpiCommunicator> join_ranks(const slurm::Allocation& alloc
 
 // Nothing of a run on CPUs needs NCCL, so this is a warning; the next NCCL program on these nodes will need
 // it.
-void compare_nccl_setups(comm::Communicator& comm, const slurm::Allocation& allocation, const Log& log) {
+void compare_nccl_setups(comm::Group& comm, const slurm::Allocation& allocation, const Log& log) {
   std::vector<NcclSetup> setups;
   for (std::string& digest : comm::gather_texts(comm, allocation.nccl_digest)) {
     setups.push_back({comm.host(static_cast<int>(setups.size())), std::move(digest)});
@@ -232,7 +232,7 @@ void compare_nccl_setups(comm::Communicator& comm, const slurm::Allocation& allo
   for (const std::string& line : setup_differences(setups)) log.agreed_warning(line);
 }
 
-void claim(comm::Communicator& comm, RunFolder& folder, const Attempt& attempt, const RunOptions& options,
+void claim(comm::Group& comm, RunFolder& folder, const Attempt& attempt, const RunOptions& options,
            const ResolvedConfig& resolved, const Log& log) {
   comm::agree(comm, "use the run folder", [&] {
     if (comm.rank() != 0) return;
@@ -294,7 +294,7 @@ int launch(const ResolvedConfig& resolved, const RunOptions& options) {
   exit.set_watchdog(watchdog);
 
   std::unique_ptr<comm::MpiSession> mpi;
-  std::unique_ptr<comm::MpiCommunicator> comm;
+  std::unique_ptr<comm::MpiGroup> comm;
   StatusBoard board;
   std::unique_ptr<Heartbeat> heartbeat;
   std::unique_ptr<Run> run;

@@ -36,7 +36,7 @@ bool Presence::is_gone(int rank) const {
   return ::fcntl(file_.get(), F_OFD_GETLK, &place) == 0 && place.l_type == F_UNLCK;
 }
 
-std::function<bool()> watch_next_rank(comm::Communicator& comm, const std::filesystem::path& folder) {
+std::function<bool()> watch_next_rank(comm::Group& comm, const std::filesystem::path& folder) {
   std::error_code ignored;  // then the file cannot be made either
   std::filesystem::create_directories(folder, ignored);
   auto presence = std::make_shared<Presence>(folder / "present", comm.rank());

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "comm/communicator.h"
+#include "comm/group.h"
 #include "core/files.h"
 
 namespace lockstep::train {
@@ -30,6 +30,6 @@ class Presence {
 // How this rank learns that the next one (after the last: rank 0) exists no more; empty unless every rank
 // could lock its place in `folder`/present, which is made where needed, and sees the next one's: locks may be
 // known on their own node alone. Collective; throws what the communicator does.
-std::function<bool()> watch_next_rank(comm::Communicator& comm, const std::filesystem::path& folder);
+std::function<bool()> watch_next_rank(comm::Group& comm, const std::filesystem::path& folder);
 
 }  // namespace lockstep::train

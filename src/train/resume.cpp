@@ -69,7 +69,7 @@ void check_environments(const ResumeSetting& setting, const Learner& learner,
   }
 }
 
-void read_into(Learner& learner, comm::Communicator& comm, const checkpoint::Loaded& loaded) {
+void read_into(Learner& learner, comm::Group& comm, const checkpoint::Loaded& loaded) {
   auto snapshot = learner.snapshot();
   loaded.read(comm, snapshot.views());
   // Checkpoints of before there were skipped steps do not tell the updates.

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "checkpoint/state.h"
-#include "comm/communicator.h"
+#include "comm/group.h"
 #include "core/log.h"
 #include "data/dataset.h"
 #include "train/attempt.h"
@@ -19,7 +19,7 @@ struct ResumeSetting {
   const ResolvedConfig& resolved;
   const RunFolder& folder;
   const Attempt& attempt;
-  comm::Communicator& comm;
+  comm::Group& comm;
   const Log& log;
   const data::Dataset& train;
   const data::Dataset* test;  // nullptr: none

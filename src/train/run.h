@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "checkpoint/save.h"
-#include "comm/mpi_communicator.h"
+#include "comm/mpi_group.h"
 #include "comm/reducer.h"
 #include "core/log.h"
 #include "core/trace.h"
@@ -51,7 +51,7 @@ class Run {
     const slurm::Allocation& allocation;
     Attempt attempt;
     const RunFolder& folder;
-    comm::MpiCommunicator& comm;
+    comm::MpiGroup& comm;
     Watchdog& watchdog;
     StatusBoard& board;
     Hook& hook;
@@ -125,8 +125,8 @@ class Run {
   const Config& config_;
   int threads_;
   std::unique_ptr<Trace> trace_;  // null: none; outlives all that writes to it
-  std::unique_ptr<comm::Communicator> reducer_comm_;
-  comm::MpiCommunicator checkpoint_comm_;
+  std::unique_ptr<comm::Group> reducer_comm_;
+  comm::MpiGroup checkpoint_comm_;
 
   std::optional<data::Dataset> train_data_;
   std::optional<data::Dataset> test_data_;

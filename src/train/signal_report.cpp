@@ -16,7 +16,7 @@ constexpr std::size_t most_named = 16;  // a line for people: beyond that the nu
 
 }  // namespace
 
-std::vector<ReceivedSignal> gather_signals(comm::Communicator& comm, const std::string& node) {
+std::vector<ReceivedSignal> gather_signals(comm::Group& comm, const std::string& node) {
   std::vector<ReceivedSignal> signals;
   for (const std::string& text :
        comm::gather_texts(comm, fmt::format("{} {}", slurm::received_stop_signal(), node))) {

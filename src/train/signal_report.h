@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/communicator.h"
+#include "comm/group.h"
 
 namespace lockstep::train {
 
@@ -15,7 +15,7 @@ struct ReceivedSignal {
 };
 
 // The first stop signal of each rank, in rank order, on every rank. Collective.
-std::vector<ReceivedSignal> gather_signals(comm::Communicator& comm, const std::string& node);
+std::vector<ReceivedSignal> gather_signals(comm::Group& comm, const std::string& node);
 
 // One line for each signal that came: "TERM to rank 0 on n1; rank 1 on n2; 118 s left". `seconds_left` until
 // the end of the job's time, where that is known.

@@ -26,7 +26,7 @@ optim::ScheduleOptions schedule_of(const Config::Optim& optim) {
 
 }  // namespace
 
-Stepper::Stepper(const Config& config, Learner& learner, data::Loader& loader, comm::Communicator& comm,
+Stepper::Stepper(const Config& config, Learner& learner, data::Loader& loader, comm::Group& comm,
                  comm::Reducer& reducer, Watchdog& watchdog, const Guard& guard, Clock clock, Trace* trace)
     : config_(config),
       learner_(learner),

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/communicator.h"
+#include "comm/group.h"
 #include "comm/reducer.h"
 #include "comm/step_packet.h"
 #include "core/trace.h"
@@ -55,7 +55,7 @@ class Stepper {
  public:
   // All references must outlive the stepper. `comm` is for the step's small collectives; the reducer has its
   // own communicator. `trace` may be null.
-  Stepper(const Config& config, Learner& learner, data::Loader& loader, comm::Communicator& comm,
+  Stepper(const Config& config, Learner& learner, data::Loader& loader, comm::Group& comm,
           comm::Reducer& reducer, Watchdog& watchdog, const Guard& guard, Clock clock, Trace* trace);
 
   // The step after `steps_done` steps. Collective.
@@ -75,7 +75,7 @@ class Stepper {
   const Config& config_;
   Learner& learner_;
   data::Loader& loader_;
-  comm::Communicator& comm_;
+  comm::Group& comm_;
   comm::Reducer& reducer_;
   Watchdog& watchdog_;
   const Guard& guard_;

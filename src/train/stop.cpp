@@ -32,7 +32,7 @@ std::string describe(const StopVotes& votes, int ranks) {
   return "nothing";
 }
 
-StopVotes agreed_votes(comm::Communicator& comm, bool deadline_near) {
+StopVotes agreed_votes(comm::Group& comm, bool deadline_near) {
   StopVotes votes = local_votes(deadline_near);
   comm.all_reduce_sum(std::span<std::int64_t>(votes));
   return votes;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "comm/communicator.h"
+#include "comm/group.h"
 
 namespace lockstep::train {
 
@@ -31,6 +31,6 @@ inline bool any(const StopVotes& votes) {
 std::string describe(const StopVotes& votes, int ranks);
 
 // Sums the votes over the ranks; collective.
-StopVotes agreed_votes(comm::Communicator& comm, bool deadline_near);
+StopVotes agreed_votes(comm::Group& comm, bool deadline_near);
 
 }  // namespace lockstep::train

@@ -80,7 +80,7 @@ Suspects merged(std::span<const Suspects> lists) {
   return all;
 }
 
-Suspects gather_suspects(comm::Communicator& comm, const Suspects& mine) {
+Suspects gather_suspects(comm::Group& comm, const Suspects& mine) {
   Message message{static_cast<std::int64_t>(mine.worst.size()), mine.not_finite, {}};
   std::copy(mine.worst.begin(), mine.worst.end(), message.worst.begin());
   std::vector<Suspects> lists;

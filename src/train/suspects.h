@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "comm/communicator.h"
+#include "comm/group.h"
 #include "data/batch.h"
 #include "train/guard.h"
 #include "train/learner.h"
@@ -45,6 +45,6 @@ Suspects find_suspects(Learner& learner, std::span<const TakenBatch> batches, co
 Suspects merged(std::span<const Suspects> lists);
 
 // Of all ranks, the same on every rank. Collective.
-Suspects gather_suspects(comm::Communicator& comm, const Suspects& mine);
+Suspects gather_suspects(comm::Group& comm, const Suspects& mine);
 
 }  // namespace lockstep::train

@@ -14,12 +14,11 @@
 
 using namespace lockstep;
 using namespace lockstep::checkpoint;
-using comm::MpiCommunicator;
+using comm::MpiGroup;
 
 namespace {
 
-std::filesystem::path save_small(MpiCommunicator& comm, const std::filesystem::path& folder,
-                                 std::int64_t step) {
+std::filesystem::path save_small(MpiGroup& comm, const std::filesystem::path& folder, std::int64_t step) {
   std::vector<float> weight = {1, 2, 3, 4, 5, 6, 7, 8};
   std::vector<float> bias = {9};
   State state;
@@ -37,7 +36,7 @@ void touch(const std::filesystem::path& path) {
 }  // namespace
 
 TEST_CASE("a flip of any byte of the file is found", "[checkpoint]") {
-  MpiCommunicator comm(MPI_COMM_WORLD);
+  MpiGroup comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);
   const auto original = save_small(comm, folder.path(), 1);
   const auto mine = folder.path() / ("copy" + std::to_string(comm.rank()));
@@ -66,7 +65,7 @@ TEST_CASE("a flip of any byte of the file is found", "[checkpoint]") {
 }
 
 TEST_CASE("a file of any other length is found", "[checkpoint]") {
-  MpiCommunicator comm(MPI_COMM_WORLD);
+  MpiGroup comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);
   const auto path = save_small(comm, folder.path(), 1);
   if (comm.rank() != 0) return;
@@ -80,7 +79,7 @@ TEST_CASE("a file of any other length is found", "[checkpoint]") {
 }
 
 TEST_CASE("an intact seal of a newer format is told from damage", "[checkpoint]") {
-  MpiCommunicator comm(MPI_COMM_WORLD);
+  MpiGroup comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);
   const auto path = save_small(comm, folder.path(), 1);
   if (comm.rank() != 0) return;
@@ -97,7 +96,7 @@ TEST_CASE("an intact seal of a newer format is told from damage", "[checkpoint]"
 }
 
 TEST_CASE("retention keeps the newest intact ones", "[checkpoint]") {
-  MpiCommunicator comm(MPI_COMM_WORLD);
+  MpiGroup comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);
   for (const std::int64_t step : {10, 20, 30, 40, 50}) save_small(comm, folder.path(), step);
   if (comm.rank() != 0) return;
@@ -123,7 +122,7 @@ TEST_CASE("retention keeps the newest intact ones", "[checkpoint]") {
 }
 
 TEST_CASE("protected checkpoints are kept and not counted; a link points to the best one", "[checkpoint]") {
-  MpiCommunicator comm(MPI_COMM_WORLD);
+  MpiGroup comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);
   for (const std::int64_t step : {10, 20, 30, 40}) save_small(comm, folder.path(), step);
   if (comm.rank() != 0) return;
@@ -165,7 +164,7 @@ TEST_CASE("protected checkpoints are kept and not counted; a link points to the 
 }
 
 TEST_CASE("temporaries of ended attempts are removed, others kept", "[checkpoint]") {
-  MpiCommunicator comm(MPI_COMM_WORLD);
+  MpiGroup comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);
   if (comm.rank() != 0) return;
   const auto path = [&](const std::string& job, std::int64_t restart) {

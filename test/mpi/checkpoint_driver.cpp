@@ -25,7 +25,7 @@ std::string setting(const char* name) {
 }  // namespace
 
 TEST_CASE("driver: save the step LOCKSTEP_TEST_STEP", "[.driver]") {
-  comm::MpiCommunicator comm(MPI_COMM_WORLD);
+  comm::MpiGroup comm(MPI_COMM_WORLD);
   const std::int64_t step = std::stoll(setting("LOCKSTEP_TEST_STEP"));
   Tensors tensors = test_tensors(static_cast<std::uint64_t>(step));
   std::string text;
@@ -41,7 +41,7 @@ TEST_CASE("driver: save the step LOCKSTEP_TEST_STEP", "[.driver]") {
 }
 
 TEST_CASE("driver: load the newest", "[.driver]") {
-  comm::MpiCommunicator comm(MPI_COMM_WORLD);
+  comm::MpiGroup comm(MPI_COMM_WORLD);
   const std::filesystem::path folder = setting("LOCKSTEP_TEST_FOLDER");
   const auto loaded = open_newest(comm, folder, [](const std::string& text) { fmt::print("{}\n", text); });
   REQUIRE(loaded);

@@ -14,13 +14,13 @@
 
 using namespace lockstep;
 using namespace lockstep::checkpoint;
-using comm::MpiCommunicator;
+using comm::MpiGroup;
 
 namespace {
 
 const Attempt attempt{"17", 0};
 
-SaveReport save_test(MpiCommunicator& comm, const std::filesystem::path& folder, std::int64_t step,
+SaveReport save_test(MpiGroup& comm, const std::filesystem::path& folder, std::int64_t step,
                      std::int64_t slab_bytes = 1000) {
   Tensors tensors = test_tensors(static_cast<std::uint64_t>(step));
   return save(comm, folder, test_state(step), tensors.views(), {attempt, [] {}, slab_bytes});
@@ -30,7 +30,7 @@ Warn collect(std::vector<std::string>& texts) {
   return [&texts](const std::string& text) { texts.push_back(text); };
 }
 
-void check_loads(MpiCommunicator& comm, const std::filesystem::path& folder, std::int64_t step) {
+void check_loads(MpiGroup& comm, const std::filesystem::path& folder, std::int64_t step) {
   std::vector<std::string> warnings;
   const auto loaded = open_newest(comm, folder, collect(warnings));
   REQUIRE(loaded);
@@ -76,7 +76,7 @@ std::string error_text(const std::function<void()>& work, ExitCode code) {
 }  // namespace
 
 TEST_CASE("a checkpoint of any number of ranks loads on any other", "[checkpoint]") {
-  MpiCommunicator world(MPI_COMM_WORLD);
+  MpiGroup world(MPI_COMM_WORLD);
   for (int writers = 1; writers <= world.size(); ++writers) {
     const SharedFolder folder(world);
     if (auto comm = first_ranks(writers)) {
@@ -95,7 +95,7 @@ TEST_CASE("a checkpoint of any number of ranks loads on any other", "[checkpoint
 }
 
 TEST_CASE("every rank writes its share, and every transfer stays collective", "[checkpoint]") {
-  MpiCommunicator comm(MPI_COMM_WORLD);
+  MpiGroup comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);
   const SaveReport report = save_test(comm, folder.path(), 3);
   const Tensors tensors = test_tensors(3);
@@ -129,7 +129,7 @@ TEST_CASE("every rank writes its share, and every transfer stays collective", "[
 }
 
 TEST_CASE("one large slab per rank works as well as many small ones", "[checkpoint]") {
-  MpiCommunicator comm(MPI_COMM_WORLD);
+  MpiGroup comm(MPI_COMM_WORLD);
   for (const std::int64_t slab_bytes : {std::int64_t{1}, std::int64_t{333}, default_slab_bytes}) {
     const SharedFolder folder(comm);
     save_test(comm, folder.path(), 7, slab_bytes);
@@ -138,7 +138,7 @@ TEST_CASE("one large slab per rank works as well as many small ones", "[checkpoi
 }
 
 TEST_CASE("a checkpoint without tensors or values is legal", "[checkpoint]") {
-  MpiCommunicator comm(MPI_COMM_WORLD);
+  MpiGroup comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);
   save(comm, folder.path(), State{}, {}, {attempt, [] {}, 100});
   std::vector<std::string> warnings;
@@ -149,7 +149,7 @@ TEST_CASE("a checkpoint without tensors or values is legal", "[checkpoint]") {
 }
 
 TEST_CASE("the newest damaged checkpoint is named, kept, and the older one used", "[checkpoint]") {
-  MpiCommunicator comm(MPI_COMM_WORLD);
+  MpiGroup comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);
   save_test(comm, folder.path(), 10);
   const SaveReport newest = save_test(comm, folder.path(), 20);
@@ -200,7 +200,7 @@ TEST_CASE("the newest damaged checkpoint is named, kept, and the older one used"
 }
 
 TEST_CASE("other tensors than the run's are refused, naming the first difference", "[checkpoint]") {
-  MpiCommunicator comm(MPI_COMM_WORLD);
+  MpiGroup comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);
   save_test(comm, folder.path(), 1);
   std::vector<std::string> warnings;
@@ -222,7 +222,7 @@ TEST_CASE("other tensors than the run's are refused, naming the first difference
 }
 
 TEST_CASE("a failed save leaves the folder as it was and throws the same everywhere", "[checkpoint]") {
-  MpiCommunicator comm(MPI_COMM_WORLD);
+  MpiGroup comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);
   save_test(comm, folder.path(), 1);
   Tensors tensors = test_tensors(2);
@@ -253,7 +253,7 @@ TEST_CASE("a failed save leaves the folder as it was and throws the same everywh
 }
 
 TEST_CASE("saving a step again replaces its file", "[checkpoint]") {
-  MpiCommunicator comm(MPI_COMM_WORLD);
+  MpiGroup comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);
   const SaveReport first = save_test(comm, folder.path(), 5);
   if (comm.rank() == 0) flip_byte(first.path, 700);

@@ -5,14 +5,14 @@
 #include <cstring>
 #include <numeric>
 
-#include "comm/mpi_communicator.h"
+#include "comm/mpi_group.h"
 #include "comm/step_packet.h"
 #include "core/error.h"
 #include "core/philox.h"
 #include "ranks.h"
 
 using namespace lockstep;
-using comm::MpiCommunicator;
+using comm::MpiGroup;
 
 namespace {
 
@@ -40,8 +40,7 @@ std::vector<float> reference(int first, int width, const std::vector<bool>& pres
   return left;
 }
 
-std::vector<float> reduced(MpiCommunicator& comm, const std::vector<bool>& present, std::size_t size,
-                           int steps) {
+std::vector<float> reduced(MpiGroup& comm, const std::vector<bool>& present, std::size_t size, int steps) {
   const int lanes = static_cast<int>(present.size());
   const auto reducer = comm::make_reducer(comm::ReduceMode::exact, comm, lanes);
   const comm::LaneRange own = comm::lanes_of(comm.rank(), comm.size(), lanes);
@@ -125,7 +124,7 @@ TEST_CASE("exact reduction keeps the sign of a lone negative zero", "[comm]") {
 }
 
 TEST_CASE("fast reduction sums what the ranks bring", "[comm]") {
-  MpiCommunicator comm(MPI_COMM_WORLD);
+  MpiGroup comm(MPI_COMM_WORLD);
   const auto reducer = comm::make_reducer(comm::ReduceMode::fast, comm, 64);
   CHECK_FALSE(reducer->wants_each_lane());
   std::vector<float> a(5, static_cast<float>(comm.rank() + 1));
@@ -138,7 +137,7 @@ TEST_CASE("fast reduction sums what the ranks bring", "[comm]") {
 }
 
 TEST_CASE("a reducer refuses what it cannot do", "[comm]") {
-  MpiCommunicator comm(MPI_COMM_WORLD);
+  MpiGroup comm(MPI_COMM_WORLD);
   if (comm.size() > 1) {
     CHECK_THROWS_AS(comm::make_reducer(comm::ReduceMode::exact, comm, comm.size() - 1), Error);
   }

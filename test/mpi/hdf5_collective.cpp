@@ -11,7 +11,7 @@
 using namespace lockstep;
 
 TEST_CASE("a transfer that would not stay collective is an error that names the cause", "[hdf5]") {
-  comm::MpiCommunicator comm(MPI_COMM_WORLD);
+  comm::MpiGroup comm(MPI_COMM_WORLD);
   const SharedFolder folder(comm);
   const auto agree = [&](std::string_view what, const std::function<void()>& work) {
     comm::agree(comm, what, work);

@@ -3,16 +3,16 @@
 
 #include <memory>
 
-#include "comm/mpi_communicator.h"
+#include "comm/mpi_group.h"
 
 // The first `count` ranks of the world; null on the others.
-inline std::unique_ptr<lockstep::comm::MpiCommunicator> first_ranks(int count) {
+inline std::unique_ptr<lockstep::comm::MpiGroup> first_ranks(int count) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm part = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, rank < count ? 0 : MPI_UNDEFINED, rank, &part);
   if (part == MPI_COMM_NULL) return nullptr;
-  auto result = std::make_unique<lockstep::comm::MpiCommunicator>(part);
+  auto result = std::make_unique<lockstep::comm::MpiGroup>(part);
   MPI_Comm_free(&part);
   return result;
 }

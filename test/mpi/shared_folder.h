@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <string>
 
-#include "comm/communicator.h"
+#include "comm/group.h"
 
 class SharedFolder {
  public:
-  explicit SharedFolder(lockstep::comm::Communicator& comm) : comm_(comm) {
+  explicit SharedFolder(lockstep::comm::Group& comm) : comm_(comm) {
     std::string name = (std::filesystem::temp_directory_path() / "lockstep-test-XXXXXX").string();
     if (comm.rank() == 0 && ::mkdtemp(name.data()) == nullptr) name.clear();
     lockstep::comm::broadcast_text(comm, name, 0);
@@ -25,6 +25,6 @@ class SharedFolder {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  lockstep::comm::Communicator& comm_;
+  lockstep::comm::Group& comm_;
   std::filesystem::path path_;
 };

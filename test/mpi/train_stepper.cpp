@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "../unit/data_fixture.h"
-#include "comm/mpi_communicator.h"
+#include "comm/mpi_group.h"
 
 using namespace lockstep;
 
@@ -29,7 +29,7 @@ TEST_CASE("a step that was given up at the deadline is a vote to stop, whatever 
   test::write_shards(folder.path(), {16});
   const data::Dataset dataset = data::Dataset::open(folder.path());
   const train::Config config = defaults();
-  comm::MpiCommunicator comm(MPI_COMM_SELF);
+  comm::MpiGroup comm(MPI_COMM_SELF);
   const auto reducer_comm = comm.duplicate();
   const auto reducer = comm::make_reducer(comm::ReduceMode::exact, *reducer_comm, 1);
   train::Learner learner(config, 1, dataset.sample_shape(), dataset.outputs());

@@ -1,6 +1,6 @@
-// What the program needs of a message-passing library. Every call but rank(), size() and host() is
-// collective: all ranks make the same calls in the same order. A failure throws Error(peer_failed); after it
-// no further collective may be entered (contract C7).
+// The ranks of a run, and the small blocking messages that they agree by, on the host's memory. Every call but
+// rank(), size() and host() is collective: all ranks make the same calls in the same order. A failure throws
+// Error(peer_failed); after it no further collective may be entered (contract C7).
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace lockstep::comm {
 
-class Communicator {
+class Group {
  public:
   struct Send {
     int peer;
@@ -24,9 +24,9 @@ class Communicator {
     std::span<std::byte> data;
   };
 
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
-  virtual ~Communicator() = default;
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  virtual ~Group() = default;
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
@@ -52,21 +52,21 @@ class Communicator {
   virtual void exchange(std::span<const Send> sends, std::span<const Receive> receives) = 0;
 
   // The same ranks, messages of its own: each role (training, reducer, checkpoint) has one.
-  virtual std::unique_ptr<Communicator> duplicate() = 0;
+  virtual std::unique_ptr<Group> duplicate() = 0;
 
  protected:
-  Communicator() = default;
+  Group() = default;
 };
 
 // Replaces `text` on every rank by the root's.
-void broadcast_text(Communicator& comm, std::string& text, int root);
+void broadcast_text(Group& comm, std::string& text, int root);
 
 // Each rank's text, in rank order, on every rank.
-std::vector<std::string> gather_texts(Communicator& comm, std::string_view mine);
+std::vector<std::string> gather_texts(Group& comm, std::string_view mine);
 
 // One value of a plain type from each rank, in rank order, on every rank.
 template <typename T>
-std::vector<T> gather_values(Communicator& comm, const T& mine) {
+std::vector<T> gather_values(Group& comm, const T& mine) {
   std::vector<T> all(static_cast<std::size_t>(comm.size()));
   comm.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
   return all;

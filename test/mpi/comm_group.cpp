@@ -3,17 +3,17 @@
 #include <numeric>
 
 #include "comm/agreement.h"
-#include "comm/mpi_communicator.h"
+#include "comm/mpi_group.h"
 #include "comm/rank_order.h"
 #include "core/error.h"
 
 using namespace lockstep;
-using comm::MpiCommunicator;
+using comm::MpiGroup;
 
 // A piece of 3 elements makes every call below go through the splitting; a large one does not split.
 TEST_CASE("collectives work whole and in pieces", "[comm]") {
   for (const std::int64_t piece : {3, 1 << 20}) {
-    MpiCommunicator comm(MPI_COMM_WORLD, piece);
+    MpiGroup comm(MPI_COMM_WORLD, piece);
     const int n = comm.size();
     const int me = comm.rank();
     for (const std::size_t count : {0, 1, 3, 10}) {
@@ -54,7 +54,7 @@ TEST_CASE("collectives work whole and in pieces", "[comm]") {
 }
 
 TEST_CASE("exchange delivers messages in order, own ones too", "[comm]") {
-  MpiCommunicator comm(MPI_COMM_WORLD, 4);
+  MpiGroup comm(MPI_COMM_WORLD, 4);
   const auto twin = comm.duplicate();
   std::vector<std::string> out, in;
   for (int peer = 0; peer < comm.size(); ++peer) {
@@ -65,8 +65,8 @@ TEST_CASE("exchange delivers messages in order, own ones too", "[comm]") {
     out.emplace_back();
     in.emplace_back();
   }
-  std::vector<comm::Communicator::Send> sends;
-  std::vector<comm::Communicator::Receive> receives;
+  std::vector<comm::Group::Send> sends;
+  std::vector<comm::Group::Receive> receives;
   for (std::size_t i = 0; i < out.size(); ++i) {
     sends.push_back({static_cast<int>(i / 3), std::as_bytes(std::span(out[i]))});
     receives.push_back({static_cast<int>(i / 3), std::as_writable_bytes(std::span(in[i]))});
@@ -80,7 +80,7 @@ TEST_CASE("exchange delivers messages in order, own ones too", "[comm]") {
 }
 
 TEST_CASE("a reordered communicator numbers the ranks as it is told", "[comm]") {
-  const MpiCommunicator comm(MPI_COMM_WORLD);
+  const MpiGroup comm(MPI_COMM_WORLD);
   std::vector<int> order(static_cast<std::size_t>(comm.size()));
   std::iota(order.begin(), order.end(), 0);
   do {
@@ -92,7 +92,7 @@ TEST_CASE("a reordered communicator numbers the ranks as it is told", "[comm]") 
 }
 
 TEST_CASE("ranks find the order of the topology together", "[comm]") {
-  MpiCommunicator comm(MPI_COMM_WORLD);
+  MpiGroup comm(MPI_COMM_WORLD);
   // All ranks of this test are on one host, which has one place in the network.
   const auto order = comm::agree_on_order(comm, "root/s" + std::to_string(comm.rank()));
   CHECK(order.is_given_order());
@@ -103,7 +103,7 @@ TEST_CASE("ranks find the order of the topology together", "[comm]") {
 }
 
 TEST_CASE("one rank's failure is the same error on all", "[comm]") {
-  MpiCommunicator comm(MPI_COMM_WORLD);
+  MpiGroup comm(MPI_COMM_WORLD);
   CHECK_NOTHROW(comm::agree(comm, "do nothing", [] {}));
   for (int culprit = 0; culprit < comm.size(); ++culprit) {
     std::string text;

@@ -1,4 +1,4 @@
-// Communicator over MPI, on the host's memory.
+// Group over MPI, on the host's memory.
 #pragma once
 
 #include <mpi.h>
@@ -6,18 +6,18 @@
 #include <atomic>
 #include <memory>
 
-#include "comm/communicator.h"
+#include "comm/group.h"
 
 namespace lockstep::comm {
 
-class MpiCommunicator final : public Communicator {
+class MpiGroup final : public Group {
  public:
   // Duplicates `parent`, so that its messages meet nobody else's; collective. `piece` is the number of
   // elements per MPI call: longer data are moved in several (MPI counts are 32-bit).
-  explicit MpiCommunicator(MPI_Comm parent, std::int64_t piece = std::int64_t{1} << 28);
+  explicit MpiGroup(MPI_Comm parent, std::int64_t piece = std::int64_t{1} << 28);
   // Frees the duplicate, unless an exception is passing: an error path makes no MPI call that a peer could
   // have to answer.
-  ~MpiCommunicator() override;
+  ~MpiGroup() override;
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -32,15 +32,15 @@ class MpiCommunicator final : public Communicator {
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
   void all_gather_slices(std::span<float> all, std::span<const std::int64_t> counts) override;
   void exchange(std::span<const Send> sends, std::span<const Receive> receives) override;
-  std::unique_ptr<Communicator> duplicate() override;
+  std::unique_ptr<Group> duplicate() override;
   // The same ranks in another order: rank i of the result is rank order[i] here. Collective; `order` is the
   // same permutation on every rank.
-  std::unique_ptr<MpiCommunicator> reordered(std::span<const int> order) const;
+  std::unique_ptr<MpiGroup> reordered(std::span<const int> order) const;
 
   // The number of calls that wait for peers just now: in this communicator, in those made from it, and in
   // those that were told to count here. For a watcher in another thread.
   std::shared_ptr<const std::atomic<int>> waits() const { return waits_; }
-  void count_waits_with(const MpiCommunicator& other) { waits_ = other.waits_; }
+  void count_waits_with(const MpiGroup& other) { waits_ = other.waits_; }
 
   // For libraries that speak MPI themselves, such as HDF5.
   MPI_Comm native() const { return comm_; }

@@ -1,4 +1,4 @@
-#include "comm/mpi_communicator.h"
+#include "comm/mpi_group.h"
 
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ class Wait {
 
 }  // namespace
 
-MpiCommunicator::MpiCommunicator(MPI_Comm parent, std::int64_t piece) : piece_(piece) {
+MpiGroup::MpiGroup(MPI_Comm parent, std::int64_t piece) : piece_(piece) {
   if (MPI_Comm_dup(parent, &comm_) != MPI_SUCCESS) {
     throw Error(ExitCode::peer_failed, "cannot duplicate an MPI communicator: did a rank end early?");
   }
@@ -41,13 +41,13 @@ MpiCommunicator::MpiCommunicator(MPI_Comm parent, std::int64_t piece) : piece_(p
   hosts_ = gather_texts(*this, host_name());
 }
 
-MpiCommunicator::~MpiCommunicator() {
+MpiGroup::~MpiGroup() {
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized == 0 && std::uncaught_exceptions() == 0) MPI_Comm_free(&comm_);
 }
 
-void MpiCommunicator::check(int status, std::string_view what) const {
+void MpiGroup::check(int status, std::string_view what) const {
   if (status == MPI_SUCCESS) return;
   std::string text(MPI_MAX_ERROR_STRING, '\0');
   int length = 0;
@@ -57,12 +57,12 @@ void MpiCommunicator::check(int status, std::string_view what) const {
                                                  hosts_.empty() ? host_name() : host(rank_), what, text));
 }
 
-void MpiCommunicator::barrier() {
+void MpiGroup::barrier() {
   const Wait wait(*waits_);
   check(MPI_Barrier(comm_), "reach a barrier");
 }
 
-void MpiCommunicator::broadcast(std::span<std::byte> data, int root) {
+void MpiGroup::broadcast(std::span<std::byte> data, int root) {
   const Wait wait(*waits_);
   while (!data.empty()) {
     const auto part = data.first(std::min(data.size(), static_cast<std::size_t>(piece_)));
@@ -72,7 +72,7 @@ void MpiCommunicator::broadcast(std::span<std::byte> data, int root) {
 }
 
 template <typename T>
-void MpiCommunicator::all_reduce(std::span<T> data, MPI_Datatype type, MPI_Op op) {
+void MpiGroup::all_reduce(std::span<T> data, MPI_Datatype type, MPI_Op op) {
   if (size_ == 1) return;
   const Wait wait(*waits_);
   while (!data.empty()) {
@@ -83,27 +83,27 @@ void MpiCommunicator::all_reduce(std::span<T> data, MPI_Datatype type, MPI_Op op
   }
 }
 
-void MpiCommunicator::all_reduce_sum(std::span<float> data) {
+void MpiGroup::all_reduce_sum(std::span<float> data) {
   all_reduce(data, MPI_FLOAT, MPI_SUM);
 }
 
-void MpiCommunicator::all_reduce_sum(std::span<double> data) {
+void MpiGroup::all_reduce_sum(std::span<double> data) {
   all_reduce(data, MPI_DOUBLE, MPI_SUM);
 }
 
-void MpiCommunicator::all_reduce_sum(std::span<std::int64_t> data) {
+void MpiGroup::all_reduce_sum(std::span<std::int64_t> data) {
   all_reduce(data, MPI_INT64_T, MPI_SUM);
 }
 
-void MpiCommunicator::all_reduce_min(std::span<std::int64_t> data) {
+void MpiGroup::all_reduce_min(std::span<std::int64_t> data) {
   all_reduce(data, MPI_INT64_T, MPI_MIN);
 }
 
-void MpiCommunicator::all_reduce_max(std::span<std::int64_t> data) {
+void MpiGroup::all_reduce_max(std::span<std::int64_t> data) {
   all_reduce(data, MPI_INT64_T, MPI_MAX);
 }
 
-void MpiCommunicator::all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+void MpiGroup::all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
   const Wait wait(*waits_);
   if (static_cast<std::int64_t>(all.size()) <= piece_) {
     const int count = static_cast<int>(mine.size());
@@ -117,7 +117,7 @@ void MpiCommunicator::all_gather(std::span<const std::byte> mine, std::span<std:
   }
 }
 
-void MpiCommunicator::all_gather_slices(std::span<float> all, std::span<const std::int64_t> counts) {
+void MpiGroup::all_gather_slices(std::span<float> all, std::span<const std::int64_t> counts) {
   if (size_ == 1) return;
   const Wait wait(*waits_);
   if (static_cast<std::int64_t>(all.size()) <= piece_) {
@@ -137,7 +137,7 @@ void MpiCommunicator::all_gather_slices(std::span<float> all, std::span<const st
   }
 }
 
-void MpiCommunicator::exchange(std::span<const Send> sends, std::span<const Receive> receives) {
+void MpiGroup::exchange(std::span<const Send> sends, std::span<const Receive> receives) {
   const Wait wait(*waits_);
   std::vector<MPI_Request> requests;
   const auto in_pieces = [&](auto data, const auto& start) {
@@ -165,17 +165,17 @@ void MpiCommunicator::exchange(std::span<const Send> sends, std::span<const Rece
   check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "exchange");
 }
 
-std::unique_ptr<Communicator> MpiCommunicator::duplicate() {
-  auto result = std::make_unique<MpiCommunicator>(comm_, piece_);
+std::unique_ptr<Group> MpiGroup::duplicate() {
+  auto result = std::make_unique<MpiGroup>(comm_, piece_);
   result->count_waits_with(*this);
   return result;
 }
 
-std::unique_ptr<MpiCommunicator> MpiCommunicator::reordered(std::span<const int> order) const {
+std::unique_ptr<MpiGroup> MpiGroup::reordered(std::span<const int> order) const {
   const auto own_place = std::find(order.begin(), order.end(), rank_) - order.begin();
   MPI_Comm in_order = MPI_COMM_NULL;
   check(MPI_Comm_split(comm_, 0, static_cast<int>(own_place), &in_order), "reorder its ranks");
-  auto result = std::make_unique<MpiCommunicator>(in_order, piece_);
+  auto result = std::make_unique<MpiGroup>(in_order, piece_);
   MPI_Comm_free(&in_order);
   result->count_waits_with(*this);
   return result;
