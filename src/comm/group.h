@@ -1,6 +1,6 @@
-// The ranks of a run, and the small blocking messages that they agree by, on the host's memory. Every call but
-// rank(), size() and host() is collective: all ranks make the same calls in the same order. A failure throws
-// Error(peer_failed); after it no further collective may be entered (contract C7).
+// The ranks of a run, and the small blocking messages that they agree by, on the host's memory. Every call
+// but rank(), size() and host() is collective: all ranks make the same calls in the same order. A failure
+// throws Error(peer_failed); after it no further collective may be entered (contract C7).
 #pragma once
 
 #include <cstddef>
