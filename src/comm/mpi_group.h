@@ -41,6 +41,8 @@ class MpiGroup final : public Group {
   // those that were told to count here. For a watcher in another thread.
   std::shared_ptr<const std::atomic<int>> waits() const { return waits_; }
   void count_waits_with(const MpiGroup& other) { waits_ = other.waits_; }
+  // For what waits outside this class for the same peers.
+  std::shared_ptr<std::atomic<int>> shared_waits() const { return waits_; }
 
   // For libraries that speak MPI themselves, such as HDF5.
   MPI_Comm native() const { return comm_; }

@@ -12,6 +12,9 @@ std::size_t size_of(DType dtype) {
   switch (dtype) {
     case DType::f32:
       return 4;
+    case DType::bf16:
+    case DType::f16:
+      return 2;
     case DType::i64:
       return 8;
     case DType::u8:
@@ -24,6 +27,10 @@ std::string_view name_of(DType dtype) {
   switch (dtype) {
     case DType::f32:
       return "f32";
+    case DType::bf16:
+      return "bf16";
+    case DType::f16:
+      return "f16";
     case DType::i64:
       return "i64";
     case DType::u8:

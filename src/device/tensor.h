@@ -10,7 +10,7 @@
 
 namespace lockstep::device {
 
-enum class DType : std::uint8_t { f32, i64, u8 };
+enum class DType : std::uint8_t { f32, bf16, f16, i64, u8 };
 
 std::size_t size_of(DType dtype);
 std::string_view name_of(DType dtype);

@@ -115,6 +115,25 @@ std::vector<Key> make_keys() {
        whole(&C::guard, &C::Guard::max_anomalies, 1)},
       {"guard.stalled_minutes", "0", "alert when the loss has not improved for so long; 0: never", allowed,
        real(&C::guard, &C::Guard::stalled_minutes, 0)},
+      {"guard.compare_every", "100",
+       "steps between comparisons of the ranks' parameters, which must have the same bits; 0: never", allowed,
+       whole(&C::guard, &C::Guard::compare_every, 0)},
+      {"guard.straggler_factor", "1.3",
+       "name a rank whose own work takes more than so many times the median rank's; above 1, or 0: never",
+       allowed, real(&C::guard, &C::Guard::straggler_factor, 0)},
+      {"guard.straggler_steps", "50", "steps over which ranks are compared for that", allowed,
+       whole(&C::guard, &C::Guard::straggler_steps, 1)},
+
+      {"comm.algorithm", "auto",
+       "sum of the gradients in fast mode: auto chooses by size and places; ring, direct, doubling, or mpi "
+       "for "
+       "the library's own",
+       allowed, one_of(&C::comm, &C::Comm::algorithm, {"auto", "ring", "direct", "doubling", "mpi"})},
+      {"comm.overlap", "auto",
+       "sum gradients while others are still computed: on, off, or auto, which tries both in the first steps",
+       allowed, one_of(&C::comm, &C::Comm::overlap, {"auto", "on", "off"})},
+      {"comm.bucket_mib", "25", "MiB of gradients that are summed at once", allowed,
+       whole(&C::comm, &C::Comm::bucket_mib, 1, 4096)},
 
       {"limits.start", "600",
        "seconds without progress in start-up and resume before the run gives up (exit 76)", allowed,

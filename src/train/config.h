@@ -76,7 +76,15 @@ struct Config {
     double spike_factor = 0;         // 0: only what is not finite counts
     std::int64_t max_anomalies = 0;  // in a row
     double stalled_minutes = 0;      // 0: no alert
+    std::int64_t compare_every = 0;  // steps; 0: never
+    double straggler_factor = 0;     // 0: no report
+    std::int64_t straggler_steps = 0;
   } guard;
+  struct Comm {
+    std::string algorithm;
+    std::string overlap;
+    std::int64_t bucket_mib = 0;
+  } comm;
   // Seconds that each wait may take before the run leaves with exit code 76 (contract C7).
   struct Limits {
     double start = 0;

@@ -1,0 +1,29 @@
+// The algorithms of HostCommunicator: blocking, on bytes, over a Transport. Each gives up at `deadline`
+// (monotonic_seconds()) by Transport::TimeOut.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "comm/transport.h"
+#include "device/tensor.h"
+
+namespace lockstep::comm::collectives {
+
+struct Piece {
+  int peer;
+  std::span<std::byte> data;
+};
+
+// The contracts are those of Communicator.
+void all_reduce(Transport& transport, device::DType dtype, std::span<std::byte> data, double deadline);
+void reduce_scatter(Transport& transport, device::DType dtype, std::span<std::byte> all,
+                    std::span<std::byte> mine, double deadline);
+void all_gather(Transport& transport, std::span<const std::byte> mine, std::span<std::byte> all,
+                double deadline);
+void broadcast(Transport& transport, std::span<std::byte> data, int root, double deadline);
+void exchange(Transport& transport, std::span<const Piece> sends, std::span<const Piece> receives,
+              double deadline);
+void barrier(Transport& transport, double deadline);
+
+}  // namespace lockstep::comm::collectives

@@ -1,0 +1,189 @@
+#include "comm/host_communicator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "comm/host_collectives.h"
+#include "core/clock.h"
+#include "core/error.h"
+
+namespace lockstep::comm {
+
+namespace {
+
+std::span<std::byte> bytes_of(const device::Tensor& tensor) {
+  return {static_cast<std::byte*>(tensor.data()), tensor.bytes()};
+}
+
+}  // namespace
+
+// What has been asked for and not yet been done, in order; done by a thread of its own, or by whoever waits.
+class HostCommunicator::Queue {
+ public:
+  class Call final : public Pending::Work {
+   public:
+    Call(std::shared_ptr<Queue> queue, std::string what, std::function<void(double)> run)
+        : queue_(std::move(queue)), what_(std::move(what)), run_(std::move(run)) {}
+    bool done() override { return queue_->is_done(*this); }
+    void wait() override { queue_->wait_for(*this); }
+
+   private:
+    friend class Queue;
+    std::shared_ptr<Queue> queue_;
+    std::string what_;
+    std::function<void(double)> run_;
+    bool done_ = false;
+  };
+
+  Queue(Transport& transport, double limit) : transport_(transport), limit_(limit) {}
+
+  std::shared_ptr<Call> push(std::shared_ptr<Call> call) {
+    const std::lock_guard guard(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+    calls_.push_back(call);
+    changed_.notify_all();
+    return call;
+  }
+
+  void set_background(bool background) {
+    if (background == thread_.joinable()) return;
+    if (background) {
+      thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+    } else {
+      thread_ = {};
+    }
+  }
+
+  void abort() noexcept { transport_.interrupt(); }
+
+ private:
+  bool is_done(const Call& call) {
+    const std::lock_guard guard(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+    return call.done_;
+  }
+
+  void wait_for(const Call& call) {
+    std::unique_lock guard(mutex_);
+    if (thread_.joinable()) {
+      changed_.wait(guard, [&] { return call.done_ || failure_; });
+    } else {
+      while (!call.done_ && !failure_) run_first(guard);
+    }
+    if (!call.done_) std::rethrow_exception(failure_);
+  }
+
+  void work(const std::stop_token& stop) {
+    std::unique_lock guard(mutex_);
+    while (changed_.wait(guard, stop, [&] { return !calls_.empty() && !failure_; })) run_first(guard);
+  }
+
+  void run_first(std::unique_lock<std::mutex>& guard) {
+    const std::shared_ptr<Call> call = calls_.front();
+    guard.unlock();
+    std::exception_ptr failure;
+    try {
+      call->run_(monotonic_seconds() + limit_);
+    } catch (const Transport::TimeOut& late) {
+      failure = std::make_exception_ptr(
+          Error(ExitCode::peer_failed,
+                fmt::format("rank {} of {} on {}: {}: no word from rank {} on {}", transport_.rank(),
+                            transport_.size(), transport_.host(transport_.rank()), call->what_, late.peer,
+                            transport_.host(late.peer))));
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    call->run_ = nullptr;
+    guard.lock();
+    calls_.pop_front();
+    if (failure) {
+      failure_ = failure;
+    } else {
+      call->done_ = true;
+    }
+    changed_.notify_all();
+  }
+
+  Transport& transport_;
+  double limit_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<std::shared_ptr<Call>> calls_;
+  std::exception_ptr failure_;
+  std::jthread thread_;
+};
+
+HostCommunicator::HostCommunicator(std::unique_ptr<Transport> transport,
+                                   const HostCommunicatorOptions& options)
+    : options_(options),
+      transport_(std::move(transport)),
+      queue_(std::make_shared<Queue>(*transport_, options.limit_seconds)) {}
+
+HostCommunicator::~HostCommunicator() {
+  queue_->set_background(false);
+}
+
+Pending HostCommunicator::start(std::string what, std::function<void(double)> run) {
+  return Pending(queue_->push(std::make_shared<Queue::Call>(queue_, std::move(what), std::move(run))));
+}
+
+Pending HostCommunicator::all_reduce(const device::Tensor& data) {
+  return start(fmt::format("all-reduce of {} {}", data.count(), name_of(data.dtype())),
+               [this, data](double deadline) {
+                 collectives::all_reduce(*transport_, data.dtype(), bytes_of(data), deadline);
+               });
+}
+
+Pending HostCommunicator::reduce_scatter(const device::Tensor& all, const device::Tensor& mine) {
+  return start(fmt::format("reduce-scatter of {} {}", all.count(), name_of(all.dtype())),
+               [this, all, mine](double deadline) {
+                 collectives::reduce_scatter(*transport_, all.dtype(), bytes_of(all), bytes_of(mine),
+                                             deadline);
+               });
+}
+
+Pending HostCommunicator::all_gather(const device::Tensor& mine, const device::Tensor& all) {
+  return start(fmt::format("all-gather of {} {}", all.count(), name_of(all.dtype())),
+               [this, mine, all](double deadline) {
+                 collectives::all_gather(*transport_, bytes_of(mine), bytes_of(all), deadline);
+               });
+}
+
+Pending HostCommunicator::broadcast(const device::Tensor& data, int root) {
+  return start(fmt::format("broadcast of {} {} from rank {}", data.count(), name_of(data.dtype()), root),
+               [this, data, root](double deadline) {
+                 collectives::broadcast(*transport_, bytes_of(data), root, deadline);
+               });
+}
+
+Pending HostCommunicator::exchange(std::span<const Message> sends, std::span<const Message> receives) {
+  return start(fmt::format("exchange of {} and {} messages", sends.size(), receives.size()),
+               [this, out = std::vector(sends.begin(), sends.end()),
+                in = std::vector(receives.begin(), receives.end())](double deadline) {
+                 std::vector<collectives::Piece> from, to;
+                 for (const Message& message : out) from.push_back({message.peer, bytes_of(message.data)});
+                 for (const Message& message : in) to.push_back({message.peer, bytes_of(message.data)});
+                 collectives::exchange(*transport_, from, to, deadline);
+               });
+}
+
+void HostCommunicator::barrier() {
+  start("barrier", [this](double deadline) { collectives::barrier(*transport_, deadline); }).wait();
+}
+
+void HostCommunicator::set_background(bool background) {
+  queue_->set_background(background);
+}
+
+void HostCommunicator::abort() noexcept {
+  queue_->abort();
+}
+
+std::unique_ptr<Communicator> HostCommunicator::duplicate() {
+  return std::make_unique<HostCommunicator>(transport_->duplicate(), options_);
+}
+
+}  // namespace lockstep::comm

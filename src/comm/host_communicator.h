@@ -1,0 +1,49 @@
+// Communicator on tensors in the host's memory, over any Transport.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "comm/communicator.h"
+#include "comm/transport.h"
+
+namespace lockstep::comm {
+
+struct HostCommunicatorOptions {
+  double limit_seconds = 600;  // for each call, from its beginning
+};
+
+class HostCommunicator final : public Communicator {
+ public:
+  HostCommunicator(std::unique_ptr<Transport> transport, const HostCommunicatorOptions& options);
+  // Ends the thread; nothing may be under way, unless an error was thrown.
+  ~HostCommunicator() override;
+
+  int rank() const override { return transport_->rank(); }
+  int size() const override { return transport_->size(); }
+  const std::string& host(int rank) const override { return transport_->host(rank); }
+  Pending all_reduce(const device::Tensor& data) override;
+  Pending reduce_scatter(const device::Tensor& all, const device::Tensor& mine) override;
+  Pending all_gather(const device::Tensor& mine, const device::Tensor& all) override;
+  Pending broadcast(const device::Tensor& data, int root) override;
+  Pending exchange(std::span<const Message> sends, std::span<const Message> receives) override;
+  void barrier() override;
+  void set_background(bool background) override;
+  void abort() noexcept override;
+  std::unique_ptr<Communicator> duplicate() override;
+
+ private:
+  class Queue;
+  Pending start(std::string what, std::function<void(double deadline)> run);
+
+  HostCommunicatorOptions options_;
+  std::unique_ptr<Transport> transport_;
+  std::shared_ptr<Queue> queue_;
+};
+
+}  // namespace lockstep::comm
