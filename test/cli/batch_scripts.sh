@@ -12,6 +12,7 @@ stand_in() {
   chmod +x "bin/$1"
 }
 stand_in srun <<'TEXT'
+echo "$SLURM_PMIX_FENCE" >fence
 while [[ $1 == -* ]]; do shift; done
 exec "$@"
 TEXT
@@ -50,6 +51,14 @@ echo "a.conf 'open" >open.txt
 check "unbalanced quotes" complains 64 'open.txt, task 0: unbalanced quotes' array 0 0 open.txt
 check "no array" complains 64 'usage: sbatch --array' env -u SLURM_ARRAY_TASK_ID bash "$root/sbatch/array.sbatch" sweep.txt
 
+# --- Ranks meet in MPI_Init ----------------------------------------------------------------------------------
+meets() { rm -f fence && "${@:2}" && test "$(cat fence)" = "$1"; } # FENCE COMMAND...
+check "ranks of a sweep meet in MPI_Init" meets ring array 0 2
+for script in train chain; do
+  check "those of $script.sbatch too" meets ring bash "$root/sbatch/$script.sbatch" a.conf
+  SLURM_PMIX_FENCE=tree check "or as the user says" meets tree bash "$root/sbatch/$script.sbatch" a.conf
+done
+
 # --- Scaling: verdicts ---------------------------------------------------------------------------------------
 # A step takes 1 s, and COST seconds more for each further node; the first steps are slow, one later is, too. It has the
 # samples of train.global_batch, or what the data have (SET).
@@ -83,6 +92,7 @@ check "the configuration arrives" grep -q '^train my.conf --optim.lr=1 ' out/nod
 SCALING=strong check "or stays" says '1,1,64.0' scaling 2 0.1
 check "as one batch" grep -q -- '--train.global_batch=64 ' out/nodes-2/words
 SET=64 check "samples that the data do not have are not counted" says '2 nodes give 1.00 x one node' scaling 2 0
+check "ranks meet in MPI_Init" meets ring scaling 2 0
 check "one node" says 'one node has nothing to compare with' scaling 1 0
 check "a run that fails" exits 65 scaling 2 0 yes
 check "leaves no table" test ! -e out/scaling.csv

@@ -1,7 +1,8 @@
 // A library for LD_PRELOAD that lets a named call fail at a chosen moment, to test what must survive it.
 //
 //   LOCKSTEP_FAULT=FUNCTION:COUNT:RANK:ACTION[:PATH]
-//     FUNCTION  H5Dwrite, H5Fflush, H5Fclose, pread, pwrite, pwritev, fsync, rename, MPI_Allreduce
+//     FUNCTION  H5Dwrite, H5Fflush, H5Fclose, pread, pwrite, pwritev, fsync, rename, MPI_Allreduce,
+//               PMIx_Fence_nb (the answer to it, of which MPI_Init awaits two)
 //     COUNT     the first call struck, counted from 1 in each process
 //     RANK      the rank struck, or "all" (PMIX_RANK, SLURM_PROCID or OMPI_COMM_WORLD_RANK; 0 without them)
 //     ACTION    kill   SIGKILL to the process itself, before the call
@@ -45,6 +46,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace {
 
@@ -212,8 +214,29 @@ F* next(const char* name) {
 }
 
 Counter write_calls, flush_calls, close_calls, pread_calls, pwrite_calls, pwritev_calls, fsync_calls,
-    rename_calls, allreduce_calls;
+    rename_calls, allreduce_calls, fence_calls;
 std::atomic<bool> reduced;
+
+// PMIx's own types are not needed to pass a call on.
+using FenceDone = void (*)(int status, void* data);
+using FenceCall = int(const void* procs, size_t proc_count, const void* info, size_t info_count,
+                      FenceDone done, void* data);
+
+struct Fence {
+  FenceDone done;
+  void* data;
+};
+
+// On a thread of its own, so that PMIx, which calls this, goes on with all else meanwhile.
+void fence_done(int status, void* data) {
+  const Fence fence = *static_cast<Fence*>(data);
+  delete static_cast<Fence*>(data);
+  if (plan().function != "PMIx_Fence_nb") return fence.done(status, fence.data);
+  std::thread([fence, status] {
+    (void)strikes("PMIx_Fence_nb", fence_calls);
+    fence.done(status, fence.data);
+  }).detach();
+}
 
 }  // namespace
 
@@ -270,6 +293,18 @@ int MPI_Allreduce(const void* send, void* receive, int count, MPI_Datatype type,
   reduced = true;
   pace();
   return next<decltype(MPI_Allreduce)>("MPI_Allreduce")(send, receive, count, type, op, comm);
+}
+
+// Open MPI loads the library when it needs it, after this one and for itself alone: it is not RTLD_NEXT's.
+int PMIx_Fence_nb(const void* procs, size_t proc_count, const void* info, size_t info_count, FenceDone done,
+                  void* data) {
+  void* const library = ::dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return -1;
+  auto* const fence = new Fence{done, data};
+  auto* const call = reinterpret_cast<FenceCall*>(::dlsym(library, "PMIx_Fence_nb"));
+  const int status = call(procs, proc_count, info, info_count, fence_done, fence);
+  if (status != 0) delete fence;
+  return status;
 }
 
 // A rank that is alone reduces nothing: there the row of the step, in metrics.csv, sets the pace.
