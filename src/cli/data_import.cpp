@@ -99,6 +99,7 @@ data::ImportTarget target_of(const po::variables_map& values) {
     }
     const data::Dataset other = data::Dataset::open(target.like);
     target.like_shape = other.sample_shape();
+    target.like_names = other.names();
     target.scale = other.normalisation().scale;
     target.mean = other.normalisation().mean;
     target.std = other.normalisation().std;
