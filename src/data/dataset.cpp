@@ -69,7 +69,11 @@ std::int64_t agreed_classes(std::span<const Shard> shards) {
 std::int64_t scan_classes(const Dataset& dataset) {
   std::int64_t largest = -1;
   RowReader(dataset).for_each_label([&](std::int64_t label) { largest = std::max(largest, label); });
-  if (largest < 0 || largest >= std::numeric_limits<std::int32_t>::max()) {
+  if (largest < 0) {
+    throw Error(ExitCode::bad_data, fmt::format("no label in dataset {} is a class number, 0 to 2147483646",
+                                                dataset.folder().string()));
+  }
+  if (largest >= std::numeric_limits<std::int32_t>::max()) {
     throw Error(ExitCode::bad_data,
                 fmt::format("the largest label in dataset {} is {}, wanted class numbers from "
                             "0 to 2147483646",

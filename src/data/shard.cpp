@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "data/column.h"
+#include "data/find_dataset.h"
 #include "data/storage.h"
 #include "hdf5/serial.h"
 
@@ -56,10 +57,7 @@ void check_y_shape(const Column& y, const fs::path& file) {
 }
 
 Column read_shard_column(const hdf5::File& opened, const fs::path& file, const std::string& name) {
-  if (H5Lexists(opened.get(), name.c_str(), H5P_DEFAULT) <= 0) {
-    bad(fmt::format("{} has no dataset {}; a shard needs x [rows, shape of a sample...] and y [rows]",
-                    file.string(), name));
-  }
+  require_dataset(opened, file, name, "a shard needs x [rows, shape of a sample...] and y [rows]");
   const bool is_y = name == "y";
   Column column = describe_column(
       opened, file, name,
