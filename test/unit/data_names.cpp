@@ -60,13 +60,15 @@ constexpr const char* kTrain = "length,width,kind\n1,2,tulip\n3,4,rose\n";
 TEST_CASE("a table's columns and classes keep their names in every shard", "[data]") {
   const Splits splits;
   splits.import_as("train", "\"l\xc3\xa4nge\nin cm\",,kind\n1,2,tulip\n3,4,rose\n");
-  for (const data::Shard& shard : splits.open("train").shards()) {
+  const Dataset train = splits.open("train");
+  REQUIRE(train.shards().size() == 2);
+  for (const data::Shard& shard : train.shards()) {
     const data::Names names = data::read_shard(shard.file).names;
     CHECK(names.features == Texts{"l\xc3\xa4nge\nin cm", ""});
     CHECK(names.classes == Texts{"rose", "tulip"});
     CHECK(names.targets.empty());
   }
-  CHECK(splits.open("train").named_in() == splits.folder / "train/00000.h5");
+  CHECK(train.named_in() == splits.folder / "train/00000.h5");
 }
 
 TEST_CASE("a test split with its columns in another order is refused before anything is evaluated",
