@@ -75,10 +75,11 @@ std::vector<Series> pieces(const Series& series, const std::vector<double>& miss
 
 Series throughput(std::string_view metrics, std::string_view timings) {
   std::map<double, double> samples_of;
-  double before = 0;
-  for (const auto& [step, samples] : column(metrics, "samples")) {
-    samples_of[step] = samples - before;
-    before = samples;
+  Point before{0, 0};
+  for (const Point& now : column(metrics, "samples")) {
+    // Where rows were lost, the samples are those of several steps.
+    if (now.step == before.step + 1) samples_of[now.step] = now.value - before.value;
+    before = now;
   }
   Series series;
   for (const auto& [step, seconds] : column(timings, "seconds")) {
