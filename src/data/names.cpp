@@ -80,8 +80,8 @@ std::vector<std::string> read_texts(const hdf5::File& opened, const std::filesys
   }
   const auto count = static_cast<std::int64_t>(H5Sget_simple_extent_npoints(space.get()));
   if (count > most) refuse(where, fmt::format("has {} names, wanted at most {}", count, most));
-  const auto names = varying > 0 ? read_varying(dataset, space, static_cast<std::size_t>(count), what)
-                                 : read_fixed(dataset, type, static_cast<std::size_t>(count), what);
+  auto names = varying > 0 ? read_varying(dataset, space, static_cast<std::size_t>(count), what)
+                           : read_fixed(dataset, type, static_cast<std::size_t>(count), what);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!is_utf8(names[i])) refuse(where, fmt::format("has \"{}\" in row {}", shown(names[i]), i));
   }

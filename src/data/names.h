@@ -26,11 +26,11 @@ inline constexpr const char* feature_names = "feature_names";
 inline constexpr const char* target_names = "target_names";
 inline constexpr const char* class_names = "class_names";
 
-// The texts in a dataset of the root group, of fixed or varying length; empty where there is no such dataset.
-// Throws Error(bad_data), naming file and dataset, where it is no list of texts in UTF-8 or has more than
-// `most`. Called with HDF5's lock held.
+// The texts in dataset `name` of the root group, of fixed or varying length; empty where there is no such
+// dataset. Throws Error(bad_data), naming file and dataset, where it is no list of texts in UTF-8 or has more
+// than `most`. Called with HDF5's lock held.
 std::vector<std::string> read_texts(const hdf5::File& opened, const std::filesystem::path& file,
-                                    const std::string& dataset, std::int64_t most);
+                                    const std::string& name, std::int64_t most);
 
 // The first name that differs, of those that both know: `feature 3 "width", where b.h5 has "length"`. Classes
 // that only one side has are no difference.
