@@ -136,6 +136,7 @@ check "one batch on one node and on two" says 'verdict: ' strong
 check "is measured on each" test "$(cut -d, -f1,2 strong/scaling.csv | xargs)" = 'nodes,ranks 1,1 2,2'
 check "in times above 0" awk -F, 'NR > 1 && !($3 > 0 && $4 > 0 && $8 > 0) { exit 1 }' strong/scaling.csv
 check "and makes the same steps" cmp strong/nodes-1/metrics.csv strong/nodes-2/metrics.csv
+
 # --- lockstep requeue --by=submit ----------------------------------------------------------------------------
 stand_in scontrol <<'TEXT'
 [[ $2 == show ]] && echo "JobId=7 JobState=$STATE Reason=None Restarts=0"
