@@ -79,8 +79,8 @@ FUZZ_MAIN := $(if $(filter 1,$(FUZZER)),dictionary,driver)
 FUZZ_LDFLAGS := $(if $(filter 1,$(FUZZER)),-fsanitize=fuzzer)
 # What the trainer's targets need: the parsers, not the program.
 FUZZED_SOURCES := $(wildcard src/core/*.cpp) $(patsubst %,src/hdf5/%.cpp,handle serial) \
-                  $(patsubst %,src/data/%.cpp,array_input byte_input column csv_columns csv_reader idx_file \
-                    normalisation npy_file npy_header shard storage) src/checkpoint/seal.cpp \
+                  $(patsubst %,src/data/%.cpp,array_input byte_input column csv_columns csv_reader find_dataset idx_file \
+                    names normalisation npy_file npy_header shard storage) src/checkpoint/seal.cpp \
                   src/optim/schedule.cpp $(patsubst %,src/train/%.cpp,attempt config config_rules config_setters \
                     config_source outcome requeue status)
 PLUGIN  := $(if $(wildcard $(SLURM_INCLUDE)/slurm/spank.h),$(BUILD)/spank_lockstep.so)

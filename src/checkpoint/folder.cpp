@@ -19,6 +19,7 @@ namespace {
 constexpr std::string_view prefix = "step-";
 constexpr std::string_view suffix = ".h5";
 constexpr const char* best_link = "best.h5";
+constexpr const char* fresh_link = ".best.h5.tmp";
 constexpr std::string_view temporary_mark = ".h5.tmp.";
 
 std::optional<std::int64_t> step_of(std::string_view name) {
@@ -141,13 +142,18 @@ void link_best(const fs::path& folder, std::int64_t step, const Fence& fence) {
   const fs::path target = file_name(step);
   std::error_code error;
   if (!fs::exists(folder / target, error) || fs::read_symlink(link, error) == target) return;
-  fence();
-  const fs::path fresh = folder / ".best.h5.tmp";
+  const fs::path fresh = folder / fresh_link;
   fs::remove(fresh, error);  // of a save that was cut off
   fs::create_symlink(target, fresh, error);
   if (error) {
     throw Error(ExitCode::cannot_create,
                 fmt::format("cannot create the link {}: {}", fresh.string(), error.message()));
+  }
+  try {
+    fence();
+  } catch (...) {
+    fs::remove(fresh, error);
+    throw;
   }
   rename_durably(fresh, link);
 }
@@ -156,6 +162,7 @@ std::vector<fs::path> remove_stale_temporaries(const fs::path& folder, const Att
                                                const Fence& fence) {
   std::vector<fs::path> removed;
   for (const fs::path& path : files_in(folder)) {
+    if (path.filename() == fresh_link) remove_file(path, fence);
     const auto temporary = parse_temporary(path.filename().string());
     if (!temporary) continue;
     if (temporary->owner.job == attempt.job && temporary->owner.restart > attempt.restart) continue;

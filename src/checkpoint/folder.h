@@ -56,7 +56,7 @@ Retired retire(const std::filesystem::path& folder, std::int64_t keep, std::int6
 void link_best(const std::filesystem::path& folder, std::int64_t step, const Fence& fence);
 
 // Removes temporary files of attempts that have ended: every one but those of a later restart of the same
-// job. To be called while no save is under way. Returns what was removed.
+// job. To be called while no save is under way. Returns which checkpoints were removed.
 std::vector<std::filesystem::path> remove_stale_temporaries(const std::filesystem::path& folder,
                                                             const Attempt& attempt, const Fence& fence);
 

@@ -9,6 +9,7 @@
 
 #include "cli/data.h"
 #include "core/error.h"
+#include "core/utf8.h"
 #include "data/dataset.h"
 #include "data/importer.h"
 
@@ -99,6 +100,7 @@ data::ImportTarget target_of(const po::variables_map& values) {
     }
     const data::Dataset other = data::Dataset::open(target.like);
     target.like_shape = other.sample_shape();
+    target.like_names = other.names();
     target.scale = other.normalisation().scale;
     target.mean = other.normalisation().mean;
     target.std = other.normalisation().std;
@@ -123,10 +125,10 @@ data::ImportArguments arguments_of(const data::Importer& importer, const po::var
 // "0 setosa, 1 versicolor"; the first few.
 std::string class_list(const std::vector<std::string>& names) {
   constexpr std::size_t most = 20;
-  std::vector<std::string> shown;
+  std::vector<std::string> some;
   for (std::size_t i = 0; i < names.size() && i < most; ++i)
-    shown.push_back(fmt::format("{} {}", i, names[i]));
-  return fmt::format("{}{}", fmt::join(shown, ", "), names.size() > most ? ", ..." : "");
+    some.push_back(fmt::format("{} {}", i, shown(names[i])));
+  return fmt::format("{}{}", fmt::join(some, ", "), names.size() > most ? ", ..." : "");
 }
 
 std::string number_list(const std::vector<double>& values) {
@@ -144,6 +146,25 @@ void report(const data::ImportTarget& target, const data::Imported& result) {
   if (!result.class_names.empty()) fmt::print("classes: {}\n", class_list(result.class_names));
 }
 
+// A class without a sample is learnt by nobody: often a gap in the numbers, or numbers from 1.
+void warn_of_empty_classes(const data::Imported& result) {
+  constexpr std::size_t most = 10;
+  const std::vector<std::int64_t>& empty = result.empty_classes;
+  if (empty.empty()) return;
+  std::vector<std::string> some;
+  for (std::size_t i = 0; i < std::min(most, empty.size()); ++i) {
+    const auto label = static_cast<std::size_t>(empty[i]);
+    some.push_back(label < result.class_names.size()
+                       ? fmt::format("{} ({})", label, shown(result.class_names[label]))
+                       : fmt::format("{}", label));
+  }
+  fmt::print(stderr,
+             "lockstep: warning: {} of {} classes {} no sample: {}{}; if that is not meant, correct the "
+             "labels or --classes\n",
+             empty.size(), result.classes, empty.size() == 1 ? "has" : "have", fmt::join(some, ", "),
+             empty.size() > most ? ", ..." : "");
+}
+
 int import_with(const data::Importer& importer, std::span<const std::string> args) {
   const auto options = describe(importer);
   try {
@@ -156,7 +177,9 @@ int import_with(const data::Importer& importer, std::span<const std::string> arg
       return static_cast<int>(ExitCode::finished);
     }
     const data::ImportTarget target = target_of(values);
-    report(target, importer.run(arguments_of(importer, values), target));
+    const data::Imported result = importer.run(arguments_of(importer, values), target);
+    report(target, result);
+    warn_of_empty_classes(result);
   } catch (const Error& error) {
     if (error.code() != ExitCode::usage) throw;
     throw Error(ExitCode::usage,

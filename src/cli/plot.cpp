@@ -95,7 +95,7 @@ void plot(const fs::path& run, const fs::path& out) {
   const auto last_step = static_cast<std::int64_t>(samples.back().step);
   const Series rate = train::throughput(*metrics, read_text(folder.timings()).value_or(""));
   const std::string name = fs::weakly_canonical(run).filename().string();
-  const std::vector<NamedPicture> pictures = {
+  std::vector<NamedPicture> pictures = {
       {"loss.png",
        {name + ": loss", "loss",
         with_mean("training loss", train::column(*metrics, "loss"), "test loss",
@@ -117,7 +117,9 @@ void plot(const fs::path& run, const fs::path& out) {
   };
   const auto attempts = train::attempts_of(read_text(folder.events()).value_or(""), last_step);
   make_folders(out);
-  for (const NamedPicture& each : pictures) {
+  const std::vector<double> missing = train::missing_steps(*metrics);
+  for (NamedPicture& each : pictures) {
+    each.picture.missing = missing;
     const bool empty = std::all_of(each.picture.curves.begin(), each.picture.curves.end(),
                                    [](const Curve& curve) { return curve.points.empty(); });
     if (empty) continue;

@@ -9,19 +9,14 @@
 #include <span>
 #include <vector>
 
+#include "core/lane_range.h"
+
 namespace lockstep::comm {
 
 struct TreeNode {
   int level;
   std::int64_t index;
   bool operator==(const TreeNode&) const = default;
-};
-
-// A contiguous block of lanes [first, last).
-struct LaneRange {
-  int first;
-  int last;
-  int count() const { return last - first; }
 };
 
 // Deals lanes 0 .. lanes-1 to `size` ranks in order, as evenly as possible: the first lanes % size ranks have

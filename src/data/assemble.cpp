@@ -53,7 +53,8 @@ std::optional<std::string> y_fault(const Dataset& dataset, const RawRows& stored
   const std::int64_t label = stored.y[static_cast<std::size_t>(row)];
   if (label >= 0 && label < dataset.classes()) return std::nullopt;
   return fmt::format("{} has label {}, wanted 0 to {}: correct y, or attribute classes",
-                     row_text(dataset, id, "y"), label, dataset.classes() - 1);
+                     row_text(dataset, id, "y"), label_text(dataset.shard_of(id).y.type, label),
+                     dataset.classes() - 1);
 }
 
 std::optional<std::string> sample_fault(const Dataset& dataset, const RawRows& stored, std::int64_t row,

@@ -92,7 +92,7 @@ Column describe_column(const hdf5::File& opened, const fs::path& file, const std
 void locate_column(const hdf5::File& opened, const fs::path& file, Column& column) {
   const auto dataset = hdf5::own<hdf5::Dataset>(H5Dopen2(opened.get(), column.name.c_str(), H5P_DEFAULT),
                                                 ExitCode::bad_data, "open " + place(file, column.name));
-  read_storage(dataset.get(), file, column);
+  read_storage(dataset.get(), opened, file, column);
 }
 
 // The cache must hold two chunks, or each partial read inflates its chunk again.

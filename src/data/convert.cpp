@@ -1,5 +1,7 @@
 #include "data/convert.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -129,15 +131,14 @@ void to_labels(ElementType type, const std::byte* stored, std::span<std::int64_t
   dispatch(type, [&](auto sample) {
     using T = decltype(sample);
     for (std::size_t i = 0; i < out.size(); ++i) {
-      const T value = load<T>(stored, i);
-      if constexpr (std::is_same_v<T, std::uint64_t>) {
-        constexpr auto most = std::numeric_limits<std::int64_t>::max();
-        out[i] = static_cast<std::int64_t>(std::min(value, static_cast<std::uint64_t>(most)));
-      } else {
-        out[i] = static_cast<std::int64_t>(value);
-      }
+      out[i] = static_cast<std::int64_t>(load<T>(stored, i));
     }
   });
+}
+
+std::string label_text(ElementType type, std::int64_t label) {
+  return type == ElementType::u64 ? fmt::format("{}", static_cast<std::uint64_t>(label))
+                                  : fmt::format("{}", label);
 }
 
 void to_targets(ElementType type, const std::byte* stored, std::span<float> out) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "data/shard.h"
 
@@ -32,8 +33,12 @@ struct Cut {
 void to_floats(ElementType type, const std::byte* stored, const Normalisation& normalisation,
                const ImageShape& image, const Cut& cut, std::span<float> out);
 
-// Widens labels; `type` is an integer type. Unsigned values beyond the range of int64 become the largest one.
+// Widens labels; `type` is an integer type. Unsigned values beyond the range of int64 become negative, as no
+// class number is.
 void to_labels(ElementType type, const std::byte* stored, std::span<std::int64_t> out);
+
+// The number that is stored, from what to_labels() makes of it.
+std::string label_text(ElementType type, std::int64_t label);
 
 // Numbers to predict; `type` is a floating type. A float64 beyond the range of float32 becomes an infinity.
 void to_targets(ElementType type, const std::byte* stored, std::span<float> out);

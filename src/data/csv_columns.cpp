@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "core/utf8.h"
 
 namespace lockstep::data {
 
@@ -22,8 +23,9 @@ namespace {
 // "a, b, c, ... (120 columns)".
 std::string list_of(const std::vector<std::string>& names) {
   constexpr std::size_t most = 12;
-  if (names.size() <= most) return fmt::format("{}", fmt::join(names, ", "));
-  const std::vector<std::string> some(names.begin(), names.begin() + most);
+  std::vector<std::string> some;
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i) some.push_back(shown(names[i]));
+  if (names.size() <= most) return fmt::format("{}", fmt::join(some, ", "));
   return fmt::format("{}, ... ({} columns)", fmt::join(some, ", "), names.size());
 }
 
@@ -44,7 +46,7 @@ std::size_t find_column(const std::string& wanted, const CsvColumns& columns, co
   }
   const auto near = nearest(wanted, columns.names);
   refuse(fmt::format("{} has no column {}{}; it has: {}", file, wanted,
-                     near ? fmt::format(", did you mean {}?", *near) : "", list_of(columns.names)));
+                     near ? fmt::format(", did you mean {}?", shown(*near)) : "", list_of(columns.names)));
 }
 
 bool is_number(const std::string& text) {
@@ -99,7 +101,25 @@ bool looks_like_names(const CsvRecord& first, const CsvColumns& columns, const s
   refuse(
       fmt::format("{}:{}: the first line has numbers, but column {} is \"{}\": are these names "
                   "(--header=yes), or is that a fault (--header=no)?",
-                  file, first.line, other + 1, first.fields[other]));
+                  file, first.line, other + 1, shown(first.fields[other])));
+}
+
+void take_names(CsvColumns& columns, const CsvRecord& first, const std::string& file) {
+  constexpr std::size_t most = 1000;  // bytes of one name
+  for (const std::string_view field : first.fields) {
+    const std::string_view name = trim(field);
+    const auto refuse_name = [&](const std::string& problem) {
+      throw Error(ExitCode::bad_data, fmt::format("{}:{}: the name of column {} {}", file, first.line,
+                                                  columns.names.size() + 1, problem));
+    };
+    if (!is_utf8(name)) refuse_name(fmt::format("is \"{}\", wanted {}", shown(name), utf8_wanted));
+    if (name.size() > most) {
+      refuse_name(
+          fmt::format("has {} bytes, wanted at most {}: is the first line one of names (--header=no)?",
+                      name.size(), most));
+    }
+    columns.names.emplace_back(name);
+  }
 }
 
 }  // namespace
@@ -114,8 +134,15 @@ std::optional<float> parse_csv_number(std::string_view text) {
   return static_cast<float>(value);
 }
 
+std::vector<std::string> CsvColumns::names_of(const std::vector<std::size_t>& columns) const {
+  std::vector<std::string> result;
+  if (!header()) return result;
+  for (const std::size_t column : columns) result.push_back(names[column]);
+  return result;
+}
+
 std::string CsvColumns::describe(std::size_t column) const {
-  return header() ? fmt::format("column {} ({})", column + 1, names[column])
+  return header() ? fmt::format("column {} ({})", column + 1, shown(names[column]))
                   : fmt::format("column {}", column + 1);
 }
 
@@ -127,9 +154,7 @@ CsvColumns find_columns(const CsvRecord& first, const CsvRoles& roles, const std
     assign_roles(columns, roles, file);
     header = looks_like_names(first, columns, file);
   }
-  if (header) {
-    for (const std::string_view field : first.fields) columns.names.emplace_back(trim(field));
-  }
+  if (header) take_names(columns, first, file);
   assign_roles(columns, roles, file);
   return columns;
 }

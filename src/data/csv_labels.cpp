@@ -7,6 +7,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "core/utf8.h"
+#include "data/csv_columns.h"
 
 namespace lockstep::data {
 
@@ -15,24 +17,27 @@ namespace {
 // Beyond it a column of labels is more likely one of free text, or of numbers to predict.
 constexpr std::size_t kMostNames = 65536;
 
-std::string shown(std::string_view label) {
-  constexpr std::size_t most = 60;
-  return label.size() <= most ? std::string(label) : std::string(label.substr(0, most)) + "...";
+constexpr std::size_t kMostBytes = 1000;  // of one name
+
+// Older shards have their names in classes.txt alone.
+std::vector<std::string> known_names(const ImportTarget& target) {
+  if (!target.like_names.classes.empty() || target.like.empty()) return target.like_names.classes;
+  std::vector<std::string> names;
+  for (const std::string& name : split(read_text(target.like / "classes.txt").value_or(""), '\n')) {
+    if (!name.empty()) names.push_back(name);
+  }
+  return names;
 }
 
 }  // namespace
 
-CsvClasses::CsvClasses(CsvLabels labels, const std::filesystem::path& like) : labels_(labels) {
-  if (like.empty() || labels == CsvLabels::from_zero || labels == CsvLabels::from_one) return;
-  const auto text = read_text(like / "classes.txt");
-  if (!text) return;
+CsvClasses::CsvClasses(CsvLabels labels, const ImportTarget& target) : labels_(labels) {
+  if (labels == CsvLabels::from_zero || labels == CsvLabels::from_one) return;
+  names_ = known_names(target);
+  if (names_.empty()) return;
   known_ = true;
   labels_ = CsvLabels::names;
-  for (const std::string& name : split(*text, '\n')) {
-    if (name.empty()) continue;
-    numbers_.emplace(name, static_cast<std::int64_t>(names_.size()));
-    names_.push_back(name);
-  }
+  for (std::size_t i = 0; i < names_.size(); ++i) numbers_.emplace(names_[i], static_cast<std::int64_t>(i));
 }
 
 void CsvClasses::fail(const std::string& where, const std::string& problem) {
@@ -42,9 +47,13 @@ void CsvClasses::fail(const std::string& where, const std::string& problem) {
 std::string CsvClasses::take(std::string_view label) {
   label = trim(label);
   if (label.empty()) return " is empty, wanted a label";
+  if (!is_utf8(label)) return fmt::format(" is \"{}\", wanted {}", shown(label), utf8_wanted);
   if (known_ || labels_ == CsvLabels::from_zero || labels_ == CsvLabels::from_one) return "";
   if (std::any_of(label.begin(), label.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; })) {
     return " has a label with a line end or another control character, wanted a name of one line";
+  }
+  if (label.size() > kMostBytes) {
+    return fmt::format(" has {} bytes, wanted a label of at most {}", label.size(), kMostBytes);
   }
   const auto whole = parse_int(label);
   all_whole_ = all_whole_ && whole && *whole >= 0;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -14,8 +13,8 @@ namespace lockstep::data {
 
 class CsvClasses {
  public:
-  // Class names of `like`/classes.txt, where that exists, are the only ones that are known.
-  CsvClasses(CsvLabels labels, const std::filesystem::path& like);
+  // Where the split that this one belongs to has names of classes, these are the only ones that are known.
+  CsvClasses(CsvLabels labels, const ImportTarget& target);
 
   // First pass. `where` is called for "FILE:LINE: column N" where something is wrong. Throws Error(bad_data).
   template <typename Where>

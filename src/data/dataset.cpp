@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "core/error.h"
 #include "core/hash.h"
@@ -68,7 +69,11 @@ std::int64_t agreed_classes(std::span<const Shard> shards) {
 std::int64_t scan_classes(const Dataset& dataset) {
   std::int64_t largest = -1;
   RowReader(dataset).for_each_label([&](std::int64_t label) { largest = std::max(largest, label); });
-  if (largest < 0 || largest >= std::numeric_limits<std::int32_t>::max()) {
+  if (largest < 0) {
+    throw Error(ExitCode::bad_data, fmt::format("no label in dataset {} is a class number, 0 to 2147483646",
+                                                dataset.folder().string()));
+  }
+  if (largest >= std::numeric_limits<std::int32_t>::max()) {
     throw Error(ExitCode::bad_data,
                 fmt::format("the largest label in dataset {} is {}, wanted class numbers from "
                             "0 to 2147483646",
@@ -118,6 +123,7 @@ Dataset::Dataset(fs::path folder, std::vector<Shard> shards)
     : folder_(std::move(folder)), shards_(std::move(shards)) {
   for (Shard& shard : shards_) {
     check_alike(shard, shards_.front());
+    take_names(shard);
     shard.first_id = size_;
     size_ += shard.rows();
   }
@@ -128,6 +134,30 @@ Dataset::Dataset(fs::path folder, std::vector<Shard> shards)
   classes_ = agreed_classes(shards_);
   if (classes_ == 0 && target_width() == 0) classes_ = scan_classes(*this);
   fingerprint_ = compute_fingerprint();
+}
+
+// Held once, not by each of thousands of shards.
+void Dataset::take_names(Shard& shard) {
+  const Names names = std::exchange(shard.names, {});
+  if (names.empty()) return;
+  if (named_in_.empty()) {
+    names_ = names;
+    named_in_ = shard.file;
+  } else if (const auto differs = difference(names, names_, named_in_.string())) {
+    throw Error(ExitCode::bad_data,
+                fmt::format("{} has {}; all shards of a folder must agree: move the odd one out or import "
+                            "again",
+                            shard.file.string(), *differs));
+  }
+}
+
+void check_same_names(const Dataset& dataset, const Dataset& wanted) {
+  const auto differs = difference(dataset.names(), wanted.names(), wanted.named_in().string());
+  if (!differs) return;
+  throw Error(ExitCode::bad_data,
+              fmt::format("{} has {}: import this split again, with the same columns and classes in the same "
+                          "order",
+                          dataset.named_in().string(), *differs));
 }
 
 std::int64_t Dataset::bytes() const {

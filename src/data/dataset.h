@@ -39,6 +39,10 @@ class Dataset {
   std::int64_t outputs() const { return classes_ > 0 ? classes_ : target_width(); }
   const Normalisation& normalisation() const { return shards_.front().normalisation; }
 
+  // What the shards say about names, and the shard that says it; empty where none does.
+  const Names& names() const { return names_; }
+  const std::filesystem::path& named_in() const { return named_in_; }
+
   // Bytes of x and y as they lie in memory, all samples.
   std::int64_t bytes() const;
 
@@ -56,14 +60,21 @@ class Dataset {
 
  private:
   Dataset(std::filesystem::path folder, std::vector<Shard> shards);
+  void take_names(Shard& shard);
   std::uint64_t compute_fingerprint() const;
 
   std::filesystem::path folder_;
   std::vector<Shard> shards_;
+  Names names_;
+  std::filesystem::path named_in_;
   std::int64_t size_ = 0;
   std::int64_t classes_ = 0;
   std::uint64_t fingerprint_ = 0;
 };
+
+// Throws Error(bad_data), naming file and first difference, where both say how their features, targets or
+// classes are called, and not alike.
+void check_same_names(const Dataset& dataset, const Dataset& wanted);
 
 // The `*.h5` files of a folder in order; throws Error(missing_input) where the folder or any file is missing.
 std::vector<std::filesystem::path> shard_files(const std::filesystem::path& folder);

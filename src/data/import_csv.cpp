@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "data/csv_labels.h"
 #include "data/sample_form.h"
 #include "data/shard_import.h"
@@ -53,12 +54,10 @@ class CsvPass {
   float number(std::size_t column) const {
     const std::string_view text = field(column);
     if (const auto value = parse_csv_number(text)) return *value;
-    constexpr std::size_t most = 60;
-    throw Error(
-        ExitCode::bad_data,
-        fmt::format("{} is {}, wanted a finite number: correct or remove that line, or pass over the "
-                    "column with --ignore",
-                    where(column), text.empty() ? "empty" : fmt::format("\"{}\"", text.substr(0, most))));
+    throw Error(ExitCode::bad_data,
+                fmt::format("{} is {}, wanted a finite number: correct or remove that line, or pass over the "
+                            "column with --ignore",
+                            where(column), text.empty() ? "empty" : fmt::format("\"{}\"", shown(text))));
   }
 
  private:
@@ -93,7 +92,15 @@ void check_label(const CsvPass& pass, std::int64_t label, const ImportTarget& ta
   const std::size_t column = *pass.columns().label;
   throw Error(ExitCode::bad_data,
               fmt::format("{} is \"{}\", class {}, wanted 0 to {}: correct --classes", pass.where(column),
-                          pass.field(column), label, *target.classes - 1));
+                          shown(pass.field(column)), label, *target.classes - 1));
+}
+
+// Columns in another order than the training split's have the same shape, and would be taken for others.
+void check_names(const CsvPass& pass, const Names& names, const ImportTarget& target) {
+  const auto differs = difference(names, target.like_names, target.like.string());
+  if (!differs) return;
+  throw Error(ExitCode::bad_data,
+              fmt::format("{} has {}: give it the same columns in the same order", pass.file(), *differs));
 }
 
 class PieceOfRows {
@@ -210,7 +217,7 @@ constexpr Importer csv_importer = {
 };
 
 Imported import_csv(const CsvImport& job, const ImportTarget& target) {
-  CsvClasses classes(job.labels, target.like);
+  CsvClasses classes(job.labels, target);
   const std::int64_t rows = count_rows(job, classes);
   classes.decide();
   ImportTarget with_classes = target;
@@ -221,6 +228,9 @@ Imported import_csv(const CsvImport& job, const ImportTarget& target) {
   RowForm form{sample_shape(job, pass), ElementType::f32, ElementType::i64,
                static_cast<std::int64_t>(pass.columns().targets.size())};
   if (form.target_width > 0) form.y = ElementType::f32;
+  form.names = {pass.columns().names_of(pass.columns().samples),
+                pass.columns().names_of(pass.columns().targets), classes.names()};
+  check_names(pass, form.names, target);
   const std::int64_t piece_rows = std::max<std::int64_t>(1, kPieceBytes / form.sample_bytes());
   // Columns have units of their own, images do not.
   ShardImport shards(with_classes, rows, form, job.shape.empty() ? form.sample_elements() : 1);
@@ -232,7 +242,7 @@ Imported import_csv(const CsvImport& job, const ImportTarget& target) {
   }
   if (piece.read() != rows) refuse_changed(pass.file());
   piece.flush(shards);
-  return shards.finish(classes.names());
+  return shards.finish();
 }
 
 }  // namespace lockstep::data

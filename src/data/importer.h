@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/names.h"
+
 namespace lockstep::data {
 
 // Where samples go, and as what: the options that every importer takes.
@@ -24,6 +26,7 @@ struct ImportTarget {
   // A split that this one belongs to, such as the training split; may be empty. Samples then have its shape.
   std::filesystem::path like;
   std::vector<std::int64_t> like_shape;
+  Names like_names;
 };
 
 // What was made; for the line that is printed.
@@ -35,7 +38,8 @@ struct Imported {
   double scale = 1;
   std::vector<double> mean;
   std::vector<double> std;
-  std::vector<std::string> class_names;  // empty where the input had class numbers
+  std::vector<std::string> class_names;     // empty where the input had class numbers
+  std::vector<std::int64_t> empty_classes;  // that no sample has, in order
 };
 
 // One option of an importer's own, as the command line has it: --name VALUE.

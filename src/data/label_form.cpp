@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
@@ -58,6 +59,7 @@ void LabelRows::read(std::span<const std::byte> rows, std::int64_t first_row) {
     read_whole_floats(first_row);
   } else {
     to_labels(type_, rows.data(), labels_);
+    refuse_beyond_int64(first_row);
   }
   if (form_ != LabelForm::from_one) return;
   for (std::size_t i = 0; i < count; ++i) {
@@ -67,6 +69,16 @@ void LabelRows::read(std::span<const std::byte> rows, std::int64_t first_row) {
     }
     --labels_[i];
   }
+}
+
+// Who gets the labels does not know that they were unsigned.
+void LabelRows::refuse_beyond_int64(std::int64_t first_row) const {
+  if (type_ != ElementType::u64) return;
+  const auto bad_label =
+      std::find_if(labels_.begin(), labels_.end(), [](std::int64_t label) { return label < 0; });
+  if (bad_label == labels_.end()) return;
+  bad(fmt::format("{} has label {} in row {}, wanted a class number", place_, label_text(type_, *bad_label),
+                  first_row + (bad_label - labels_.begin())));
 }
 
 void LabelRows::read_one_hot(std::int64_t first_row) {

@@ -36,6 +36,7 @@ class LabelRows {
   std::span<const float> targets() const;
 
  private:
+  void refuse_beyond_int64(std::int64_t first_row) const;
   void read_one_hot(std::int64_t first_row);
   void read_whole_floats(std::int64_t first_row);
 

@@ -7,25 +7,16 @@
 #include <memory>
 #include <optional>
 
+#include "core/lane_range.h"
 #include "core/trace.h"
 #include "data/augment.h"
 #include "data/batch.h"
 #include "data/dataset.h"
+#include "data/position.h"
 #include "data/prefetcher.h"
 #include "data/sampler.h"
 
 namespace lockstep::data {
-
-// Lanes [first, last).
-struct LaneRange {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-};
-
-struct Position {
-  std::int64_t epoch = 0;
-  std::int64_t step_in_epoch = 0;  // == steps_per_epoch() means the start of the next epoch
-};
 
 // Hands out the micro-batches of the lanes from a position on: all lanes of a step in order, then the next
 // step, then the next epoch. It reads a window of a lane at once, and only of its own lanes.

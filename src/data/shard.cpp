@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "data/column.h"
+#include "data/find_dataset.h"
 #include "data/storage.h"
 #include "hdf5/serial.h"
 
@@ -33,6 +34,7 @@ constexpr std::array<TypeInfo, 10> kTypes = {{{"uint8", 1},
                                               {"float32", 4},
                                               {"float64", 8}}};
 
+constexpr std::int64_t kMostClasses = 2147483647;
 constexpr double kFormat = 1;  // the value of lockstep_format that this program reads and writes
 
 [[noreturn]] void bad(const std::string& text) {
@@ -55,10 +57,7 @@ void check_y_shape(const Column& y, const fs::path& file) {
 }
 
 Column read_shard_column(const hdf5::File& opened, const fs::path& file, const std::string& name) {
-  if (H5Lexists(opened.get(), name.c_str(), H5P_DEFAULT) <= 0) {
-    bad(fmt::format("{} has no dataset {}; a shard needs x [rows, shape of a sample...] and y [rows]",
-                    file.string(), name));
-  }
+  require_dataset(opened, file, name, "a shard needs x [rows, shape of a sample...] and y [rows]");
   const bool is_y = name == "y";
   Column column = describe_column(
       opened, file, name,
@@ -104,11 +103,29 @@ Normalisation read_normalisation(const hdf5::File& opened, const fs::path& file,
 std::optional<std::int64_t> read_classes(const hdf5::File& opened, const fs::path& file) {
   const auto value = hdf5::read_number(opened, file, "classes");
   if (!value) return std::nullopt;
-  if (!(*value >= 1 && *value <= 2147483647.0) || *value != std::floor(*value)) {
+  if (!(*value >= 1 && *value <= static_cast<double>(kMostClasses)) || *value != std::floor(*value)) {
     bad(fmt::format("attribute classes of {} is {}, wanted a whole number of at least 1", file.string(),
                     *value));
   }
   return static_cast<std::int64_t>(*value);
+}
+
+// What is named of what there is, no more: a dataset of such a name may be for something else where it cannot
+// be for this.
+Names read_names(const hdf5::File& opened, const fs::path& file, const Shard& shard) {
+  Names names;
+  names.features = read_texts(opened, file, feature_names, shard.x.row_elements);
+  if (shard.target_width() > 0) {
+    names.targets = read_texts(opened, file, target_names, shard.target_width());
+  } else {
+    names.classes = read_texts(opened, file, class_names, shard.classes.value_or(kMostClasses));
+  }
+  const auto count = static_cast<std::int64_t>(names.features.size());
+  if (count > 0 && count < shard.x.row_elements) {
+    bad(fmt::format("{} has {} names, but a sample has {} numbers: name all of them, or remove that dataset",
+                    place(file, feature_names), count, shard.x.row_elements));
+  }
+  return names;
 }
 
 }  // namespace
@@ -180,6 +197,7 @@ Shard read_shard(const fs::path& file) {
         "uint8 or int64, or remove attribute classes",
         file.string(), *shard.classes, name_of(shard.y.type)));
   }
+  shard.names = read_names(opened, file, shard);
   return shard;
 }
 

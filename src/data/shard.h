@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/names.h"
 #include "data/normalisation.h"
 
 namespace lockstep::data {
@@ -47,6 +48,7 @@ struct Shard {
   Column y;
   Normalisation normalisation;
   std::optional<std::int64_t> classes;  // where the file says it
+  Names names;
 
   std::int64_t rows() const { return x.rows; }
   // Numbers to predict for each sample (regression); 0 where y holds class numbers.

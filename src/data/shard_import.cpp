@@ -56,6 +56,11 @@ void ShardImport::check_labels(const ImportPiece& piece) {
   for (std::size_t i = 0; i < piece.labels.size(); ++i) {
     const std::int64_t label = piece.labels[i];
     if (label >= 0 && label < classes) {
+      if (label < kMostClassesUnasked) {
+        const auto at = static_cast<std::size_t>(label);
+        if (at >= seen_.size()) seen_.resize(at + 1);
+        seen_[at] = true;
+      }
       if (label <= largest_ && !largest_place_.empty()) continue;
       largest_ = label;
       largest_place_ =
@@ -118,13 +123,24 @@ std::int64_t ShardImport::classes_found() const {
   return largest_ + 1;
 }
 
-Imported ShardImport::finish(std::vector<std::string> class_names) {
+std::vector<std::int64_t> ShardImport::empty_classes(std::int64_t classes) const {
+  std::vector<std::int64_t> empty;
+  if (classes > kMostClassesUnasked) return empty;
+  for (std::int64_t label = 0; label < classes; ++label) {
+    const auto at = static_cast<std::size_t>(label);
+    if (at >= seen_.size() || !seen_[at]) empty.push_back(label);
+  }
+  return empty;
+}
+
+Imported ShardImport::finish() {
   Imported result;
   result.samples = rows_;
   result.sample_shape = form_.sample_shape;
   result.target_width = form_.target_width;
   if (form_.target_width == 0) result.classes = target_.classes ? *target_.classes : classes_found();
-  result.class_names = std::move(class_names);
+  result.class_names = form_.names.classes;
+  result.empty_classes = empty_classes(result.classes);
   result.scale = target_.scale.value_or(form_.x == ElementType::u8 ? 1.0 / 255 : 1.0);
   result.mean = moments_.mean();
   result.std = moments_.deviation();

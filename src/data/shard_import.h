@@ -34,13 +34,14 @@ class ShardImport {
   // a number is not finite.
   void append(const ImportPiece& piece);
 
-  // Publishes the shards; class names become classes.txt.
-  Imported finish(std::vector<std::string> class_names = {});
+  // Publishes the shards; names of classes become classes.txt, too.
+  Imported finish();
 
  private:
   void check_labels(const ImportPiece& piece);
   void check_finite(const ImportPiece& piece) const;
   std::int64_t classes_found() const;
+  std::vector<std::int64_t> empty_classes(std::int64_t classes) const;
 
   const ImportTarget& target_;
   std::int64_t rows_;
@@ -49,6 +50,7 @@ class ShardImport {
   Moments moments_;
   std::int64_t largest_ = 0;
   std::string largest_place_;
+  std::vector<bool> seen_;  // by class, up to the largest that a sample has
   std::vector<std::byte> y_;
 };
 

@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kFormat = 1;
 
 hdf5::Dataset create_dataset(const hdf5::File& file, const fs::path& path, const std::string& name,
-                             ElementType type, const std::vector<hsize_t>& extent) {
+                             hid_t type, const std::vector<hsize_t>& extent) {
   const std::string what = fmt::format("create dataset {} of {}", name, path.string());
   const auto space =
       hdf5::own<hdf5::Dataspace>(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr),
@@ -32,9 +32,9 @@ hdf5::Dataset create_dataset(const hdf5::File& file, const fs::path& path, const
   hdf5::check(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), ExitCode::cannot_create, what);
   // Without the time of creation in it, the same input gives the same bytes.
   hdf5::check(H5Pset_obj_track_times(creation.get(), false), ExitCode::cannot_create, what);
-  return hdf5::own<hdf5::Dataset>(H5Dcreate2(file.get(), name.c_str(), hdf5_type(type), space.get(),
-                                             H5P_DEFAULT, creation.get(), H5P_DEFAULT),
-                                  ExitCode::cannot_create, what);
+  return hdf5::own<hdf5::Dataset>(
+      H5Dcreate2(file.get(), name.c_str(), type, space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+      ExitCode::cannot_create, what);
 }
 
 void write_rows(const hdf5::Dataset& dataset, const fs::path& path, ElementType type,
@@ -49,6 +49,20 @@ void write_rows(const hdf5::Dataset& dataset, const fs::path& path, ElementType 
       H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), ExitCode::cannot_create, what);
   hdf5::check(H5Dwrite(dataset.get(), hdf5_type(type), memory.get(), space.get(), H5P_DEFAULT, values),
               ExitCode::cannot_create, what);
+}
+
+// Texts of one length, filled up with NUL: the same names give the same bytes.
+void write_texts(const hdf5::File& file, const fs::path& path, const std::string& name,
+                 const std::vector<std::string>& texts) {
+  if (texts.empty()) return;
+  std::size_t length = 1;
+  for (const std::string& text : texts) length = std::max(length, text.size());
+  std::string bytes;
+  for (const std::string& text : texts) bytes.append(text).append(length - text.size(), '\0');
+  const hdf5::Datatype type = hdf5::text_type(length);
+  const auto dataset = create_dataset(file, path, name, type.get(), {texts.size()});
+  hdf5::check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()),
+              ExitCode::cannot_create, fmt::format("write dataset {} of {}", name, path.string()));
 }
 
 std::vector<hsize_t> x_extent(std::int64_t rows, const RowForm& form) {
@@ -130,8 +144,8 @@ void ShardWriter::open_next() {
   written_ = 0;
   if (current_ == rows_.size()) return;
   open_ = hdf5::create_serial(path);
-  y_ = create_dataset(open_, path, "y", form_.y, y_extent(rows_[current_], form_));
-  x_ = create_dataset(open_, path, "x", form_.x, x_extent(rows_[current_], form_));
+  y_ = create_dataset(open_, path, "y", hdf5_type(form_.y), y_extent(rows_[current_], form_));
+  x_ = create_dataset(open_, path, "x", hdf5_type(form_.x), x_extent(rows_[current_], form_));
 }
 
 void ShardWriter::append(std::span<const std::byte> samples, std::span<const std::byte> labels) {
@@ -174,6 +188,9 @@ void ShardWriter::publish(const Normalisation& normalisation, std::optional<std:
     hdf5::write_attribute(opened.get(), "scale", normalisation.scale);
     hdf5::write_attribute(opened.get(), "mean", std::span<const double>(normalisation.mean));
     hdf5::write_attribute(opened.get(), "std", std::span<const double>(normalisation.std));
+    write_texts(opened, file(shard), feature_names, form_.names.features);
+    write_texts(opened, file(shard), target_names, form_.names.targets);
+    write_texts(opened, file(shard), class_names, form_.names.classes);
     opened.close_checked(ExitCode::cannot_create, "close " + file(shard).string());
     sync_path(file(shard));
   }

@@ -22,6 +22,7 @@ struct RowForm {
   ElementType x = ElementType::u8;
   ElementType y = ElementType::u8;  // of class numbers, or a floating type of numbers to predict
   std::int64_t target_width = 0;    // numbers to predict for each sample; 0: y has class numbers
+  Names names = {};
 
   std::int64_t sample_elements() const;
   std::int64_t sample_bytes() const { return sample_elements() * static_cast<std::int64_t>(size_of(x)); }
@@ -46,7 +47,8 @@ class ShardWriter {
   // A text beside the shards. Throws Error(cannot_create).
   void add_text(const std::string& name, const std::string& text);
 
-  // Adds the attributes, syncs and renames. All rows must have been written. Throws Error(cannot_create).
+  // Adds the attributes and names, syncs and renames. All rows must have been written. Throws
+  // Error(cannot_create).
   void publish(const Normalisation& normalisation, std::optional<std::int64_t> classes);
 
  private:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "core/text.h"
@@ -42,12 +43,43 @@ Series column(std::string_view csv, std::string_view name) {
   return series;
 }
 
+std::vector<double> missing_steps(std::string_view metrics) {
+  std::vector<double> missing;
+  const auto rows = rows_of(metrics);
+  if (rows.empty()) return missing;
+  const auto at =
+      static_cast<std::size_t>(std::find(rows[0].begin(), rows[0].end(), "loss") - rows[0].begin());
+  std::optional<double> before;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const auto step = parse_double(rows[i][0]);
+    if (!step) continue;
+    if (before && *step > *before + 1) missing.push_back(*before + 1);
+    if (at < rows[i].size() && rows[i][at].empty()) missing.push_back(*step);
+    before = step;
+  }
+  return missing;
+}
+
+std::vector<Series> pieces(const Series& series, const std::vector<double>& missing) {
+  std::vector<Series> result;
+  for (const Point& point : series) {
+    const auto after = result.empty()
+                           ? missing.end()
+                           : std::upper_bound(missing.begin(), missing.end(), result.back().back().step);
+    const bool gap = after != missing.end() && *after < point.step;
+    if (gap || result.empty()) result.emplace_back();
+    result.back().push_back(point);
+  }
+  return result;
+}
+
 Series throughput(std::string_view metrics, std::string_view timings) {
   std::map<double, double> samples_of;
-  double before = 0;
-  for (const auto& [step, samples] : column(metrics, "samples")) {
-    samples_of[step] = samples - before;
-    before = samples;
+  Point before{0, 0};
+  for (const Point& now : column(metrics, "samples")) {
+    // Where rows were lost, the samples are those of several steps.
+    if (now.step == before.step + 1) samples_of[now.step] = now.value - before.value;
+    before = now;
   }
   Series series;
   for (const auto& [step, seconds] : column(timings, "seconds")) {

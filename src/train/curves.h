@@ -19,6 +19,13 @@ using Series = std::vector<Point>;
 // line is ignored.
 Series column(std::string_view csv, std::string_view name);
 
+// Steps that the run's result does not hold: passed over after a rollback, which is an empty loss in
+// metrics.csv, or lost with their rows. Of several in a row the first may stand for all.
+std::vector<double> missing_steps(std::string_view metrics);
+
+// The series cut where one of these steps, in order, lies between two points.
+std::vector<Series> pieces(const Series& series, const std::vector<double>& missing);
+
 // Samples per second of each step that is in both files.
 Series throughput(std::string_view metrics, std::string_view timings);
 

@@ -53,6 +53,7 @@ void check_same_kind(const data::Dataset& train, const data::Dataset& test) {
             test.folder().string(), data::text_of(test.normalisation()),
             data::text_of(train.normalisation())));
   }
+  data::check_same_names(test, train);
 }
 
 Changes compare_with(const checkpoint::State& state, const ResolvedConfig& resolved,

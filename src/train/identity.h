@@ -16,7 +16,8 @@ namespace lockstep::train {
 // same run.
 std::string identity_of(const data::Dataset& dataset);
 
-// Throws Error(bad_data) unless the test split has samples of the same kind as the training split.
+// Throws Error(bad_data) unless the test split has samples of the same kind as the training split, their
+// columns in the same order.
 void check_same_kind(const data::Dataset& train, const data::Dataset& test);
 
 struct Changes {

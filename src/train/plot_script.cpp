@@ -95,6 +95,19 @@ std::string style_of(const Curve& curve, std::size_t strong) {
   return "with linespoints pointtype 7 pointsize 1.1 linewidth 1.5 linecolor rgb '#2e8b57'";
 }
 
+// An empty line ends a line of the picture.
+std::string points_text(const Series& points, const std::vector<double>& missing) {
+  std::string text;
+  for (const Series& piece : pieces(points, missing)) {
+    if (!text.empty()) text += '\n';
+    const std::size_t share = most_points * piece.size() / points.size();
+    for (const Point& point : thinned(piece, std::max<std::size_t>(1, share))) {
+      text += fmt::format("{} {}\n", point.step, point.value);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string plot_script(const Picture& picture, const Attempts& attempts, std::int64_t last_step,
@@ -136,10 +149,7 @@ std::string plot_script(const Picture& picture, const Attempts& attempts, std::i
     if (curve.points.empty()) continue;
     const std::string name = fmt::format("$data{}", ++number);
     script += fmt::format("{} << END\n", name);
-    for (const Point& point : thinned(curve.points, most_points)) {
-      script += fmt::format("{} {}\n", point.step, point.value);
-    }
-    script += "END\n";
+    script += points_text(curve.points, picture.missing) + "END\n";
     plots += fmt::format("{}{} using 1:2 {} title {} noenhanced", plots.empty() ? "" : ", ", name,
                          style_of(curve, strong), quoted(curve.title));
     if (curve.style == Curve::Style::strong) ++strong;

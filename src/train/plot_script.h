@@ -18,7 +18,8 @@ struct Picture {
   std::string title;
   std::string y_label;
   std::vector<Curve> curves;
-  bool percent = false;  // the y axis goes from 0 to 100
+  bool percent = false;              // the y axis goes from 0 to 100
+  std::vector<double> missing = {};  // steps (missing_steps()) where no line goes on
 };
 
 // A script that draws the picture into the file `png`: the curves over the step, from 0 to `last_step`, with

@@ -77,9 +77,7 @@ void Run::start(const RunOptions& options) {
   steps_per_epoch_ = sampler.steps_per_epoch();
   const auto virtual_workers = static_cast<int>(config_.virtual_workers());
   const auto lanes = comm::lanes_of(setting_.comm.rank(), setting_.comm.size(), virtual_workers);
-  const StepPosition start = position();
-  loader_.emplace(*train_data_, std::move(sampler), data::LaneRange{lanes.first, lanes.last},
-                  data::Position{start.epoch, start.step_in_epoch},
+  loader_.emplace(*train_data_, std::move(sampler), lanes, position(),
                   static_cast<std::size_t>(config_.data.prefetch), config_.train.steps - step_,
                   augment_options(config_), trace_.get());
   reducer_ = comm::make_reducer(
@@ -259,7 +257,7 @@ data::SamplerConfig Run::sampler_config() const {
           config_.data.shuffle_window};
 }
 
-StepPosition Run::position() const {
+data::Position Run::position() const {
   return position_after(step_, origin_, steps_per_epoch_);
 }
 
@@ -318,7 +316,7 @@ Outcome Run::execute() {
 
 void Run::take_step() {
   setting_.watchdog.enter(Phase::step, step_ + 1);
-  const StepPosition at = position();
+  const data::Position at = position();
   const StepReport report = stepper_->run(step_);
   votes_ = report.votes;
   save_by_clock_ = report.save_due;

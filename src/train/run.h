@@ -89,7 +89,7 @@ class Run {
   void announce_bytes();
 
   data::SamplerConfig sampler_config() const;
-  StepPosition position() const;
+  data::Position position() const;
   bool evaluation_due() const;
   bool save_scheduled() const;
   bool saved() const { return saved_step_ == step_ && saved_evaluation_ == evaluated_step_; }
@@ -99,8 +99,8 @@ class Run {
   void run_evaluation();
 
   // What happens to a step that the guard refused (run_anomaly.cpp).
-  void meet_anomaly(const StepPosition& at, const StepReport& report);
-  void skip(const StepPosition& at, const StepReport& report, const std::string& what);
+  void meet_anomaly(const data::Position& at, const StepReport& report);
+  void skip(const data::Position& at, const StepReport& report, const std::string& what);
   void roll_back(const std::string& what);
   std::vector<PassedOver> passed_over(std::int64_t from, std::int64_t to) const;
   std::string worst_sample(const StepReport& report) const;

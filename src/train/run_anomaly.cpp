@@ -7,7 +7,7 @@
 
 namespace lockstep::train {
 
-void Run::meet_anomaly(const StepPosition& at, const StepReport& report) {
+void Run::meet_anomaly(const data::Position& at, const StepReport& report) {
   const std::int64_t bad = step_ + 1;
   const std::string what = report.anomaly + worst_sample(report);
   comm::agree(setting_.comm, "list the bad samples", [&] {
@@ -43,7 +43,7 @@ std::string Run::worst_sample(const StepReport& report) const {
                      worst.sample - shard.first_id, shard.file.string());
 }
 
-void Run::skip(const StepPosition& at, const StepReport& report, const std::string& what) {
+void Run::skip(const data::Position& at, const StepReport& report, const std::string& what) {
   ++step_;
   samples_ += report.samples;
   setting_.log.agreed_warning(fmt::format("step {} makes no update: {}", step_, what));
@@ -92,7 +92,7 @@ std::vector<PassedOver> Run::passed_over(std::int64_t from, std::int64_t to) con
   std::vector<PassedOver> rows;
   std::int64_t samples = samples_;
   for (std::int64_t done = from; done < to; ++done) {
-    const StepPosition at = position_after(done, origin_, steps_per_epoch_);
+    const data::Position at = position_after(done, origin_, steps_per_epoch_);
     samples += sampler.step_samples(at.step_in_epoch);
     rows.push_back({done + 1, at.epoch, samples, stepper_->learning_rate(done)});
   }

@@ -90,7 +90,20 @@ bool RunFolder::claim(const Attempt& attempt, const OwnerAlive& alive, bool fres
   // Before the folder has the new owner's name: a start that dies in between is obeyed again.
   if (fresh && !requeued) archive();
   write_atomically(owner_file(), to_text(attempt));
+  remove_unfinished();
   return requeued;
+}
+
+// Who was held between its fence and its rename finds nothing to rename; who asks from now on is refused.
+void RunFolder::remove_unfinished() const {
+  for (const fs::path& folder : {path_, checked_data()}) {
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      const std::string name = entry->path().filename().string();
+      std::error_code gone;
+      if (name.starts_with('.') && name.find(".tmp.") != std::string::npos) fs::remove(entry->path(), gone);
+    }
+  }
 }
 
 void RunFolder::refuse_if_alive(const Attempt& owner, const Attempt& attempt, const OwnerAlive& alive) const {

@@ -85,6 +85,7 @@ class RunFolder {
   void archive();
 
  private:
+  void remove_unfinished() const;
   void refuse_if_alive(const Attempt& owner, const Attempt& attempt, const OwnerAlive& alive) const;
   double heartbeat_age() const;
   std::filesystem::path owner_file() const { return path_ / "owner"; }

@@ -81,7 +81,7 @@ class Stepper {
   const Guard& guard_;
   Clock clock_;
   Trace* trace_;
-  comm::LaneRange lanes_;
+  LaneRange lanes_;
   // Of the present step. Kept until it is decided: a small part of what the loader holds for these lanes.
   std::vector<TakenBatch> taken_;
   comm::StepPacket packet_;

@@ -60,8 +60,9 @@ for script in train chain; do
 done
 
 # --- Scaling: verdicts ---------------------------------------------------------------------------------------
-# A step takes 1 s, and COST seconds more for each further node; the first steps are slow, one later is, too. It has the
-# samples of train.global_batch, or what the data have (SET).
+# Computing takes 1 s, with SCALING=strong shared by the nodes. Each further node costs DATA, COMPUTE, COMM and REST seconds
+# more; the first steps are slow, one later is, too. A step has the samples of train.global_batch, or what the data have
+# (SET).
 stand_in lockstep <<'TEXT'
 [[ "$*" != *' --check '* ]] || { echo 64 && exit; }
 [[ -z $FAIL ]] || exit 65
@@ -69,38 +70,74 @@ for word in "$@"; do case $word in --run.dir=*) run=${word#*=} ;; --train.global
 ((batch <= ${SET:-100000})) || batch=$SET
 mkdir -p "$run"
 echo "$*" >"$run/words"
-{ echo header; awk -v n="${run##*-}" -v cost="$COST" 'BEGIN { for (i = 1; i <= 12; i++)
-    printf "%d,%g,0,0,%g\n", i, 1 + (i < 4 || i == 8 ? 9 : 0) + cost * (n - 1), cost * (n - 1) }'; } >"$run/timings.csv"
+{ echo header; awk -v n="${run##*-}" -v strong="$([[ $SCALING == strong ]] && echo 1)" -v data="${DATA:-0}" \
+  -v more="${COMPUTE:-0}" -v comm="${COMM:-0}" -v rest="${REST:-0}" 'BEGIN {
+    compute = 1 / (strong ? n : 1) + more * (n - 1); data *= n - 1; comm *= n - 1; rest *= n - 1
+    for (i = 1; i <= 12; i++)
+      printf "%d,%g,%g,%g,%g\n", i, compute + data + comm + rest + (i < 4 || i == 8 ? 9 : 0), data, compute, comm }'; } >"$run/timings.csv"
 { echo header; awk -v batch="$batch" 'BEGIN { for (i = 1; i <= 12; i++) printf "%d,0,%d,1,1,1,1\n", i, i * batch }'; } >"$run/metrics.csv"
 TEXT
-# scaling NODES COST [FAIL]
-scaling() { rm -rf out && SLURM_JOB_NUM_NODES=$1 COST=$2 FAIL=${3:-} SLURM_JOB_ID=1 OUT=out STEPS=12 bash "$root/sbatch/scaling.sbatch" my.conf --optim.lr=1; }
-check "a costly second node" says 'verdict: the network is the limit: 2 nodes give 1.25 x one node, and communication takes 38 % of a step' scaling 8 0.6
-check "a costly fourth node" says 'verdict: efficiency falls below 80 % at 4 nodes: 62 %, 2.50 x one node' scaling 8 0.2
-check "no costs worth the name" says 'verdict: efficiency stays above 80 % up to 8 nodes: 97 %, 7.73 x one node' scaling 9 0.005
+# scaling NODES [FAIL]
+scaling() { rm -rf out && SLURM_JOB_NUM_NODES=$1 FAIL=${2:-} SLURM_JOB_ID=1 OUT=out STEPS=12 bash "$root/sbatch/scaling.sbatch" my.conf --optim.lr=1; }
+COMM=0.6 check "a costly second node" says 'verdict: efficiency falls below 80 % at 2 nodes: 62 %, 1.25 x one node. The network is the limit: communication, with waiting for the slowest rank, takes 0 ms of a step on one node, 600 ms (38 %) on 2' scaling 8
+COMM=0.2 check "a costly fourth node" says 'verdict: efficiency falls below 80 % at 4 nodes: 62 %, 2.50 x one node. The network' scaling 8
+COMM=0.1 DATA=0.5 check "data that are waited for" says 'The data are the limit: ranks wait for them 0 ms of a step on one node, 500 ms (31 %) on 2' scaling 2
+COMM=0.1 COMPUTE=0.5 check "shared cores" says 'Computing is the limit: it takes 1000 ms of a step on one node, 1500 ms (94 %) on 2' scaling 2
+REST=0.5 check "something else" says 'the rest takes 0 ms of a step on one node, 500 ms (33 %) on 2' scaling 2
+SET=64 check "samples that the data do not have are not counted" says '50 %, 1.00 x one node. The batch is the limit: a step has 64 samples, not 128' scaling 2
+COMM=0.005 check "no costs worth the name" says 'verdict: efficiency stays above 80 % up to 8 nodes: 97 %, 7.73 x one node' scaling 9
 check "the rows" cmp out/scaling.csv - <<'TEXT'
-nodes,ranks,samples_per_second,step_seconds,communication_share,efficiency
-1,1,64.0,1.000000,0.000,1.000
-2,2,127.4,1.005000,0.005,0.995
-4,4,252.2,1.015000,0.015,0.985
-8,8,494.7,1.035000,0.034,0.966
+nodes,ranks,samples_per_second,step_seconds,communication_share,efficiency,data_seconds,compute_seconds
+1,1,64.0,1.000000,0.000,1.000,0.000000,1.000000
+2,2,127.4,1.005000,0.005,0.995,0.000000,1.000000
+4,4,252.2,1.015000,0.015,0.985,0.000000,1.000000
+8,8,494.7,1.035000,0.034,0.966,0.000000,1.000000
 TEXT
 check "the picture" grep -qa PNG out/scaling.png
 check "nothing else is left" test "$(find out -maxdepth 1 -type f | sort | xargs)" = 'out/scaling.csv out/scaling.png'
 check "the batch grows with the nodes" grep -q -- '--train.global_batch=256 ' out/nodes-4/words
 check "the configuration arrives" grep -q '^train my.conf --optim.lr=1 ' out/nodes-4/words
-SCALING=strong check "or stays" says '1,1,64.0' scaling 2 0.1
-check "as one batch" grep -q -- '--train.global_batch=64 ' out/nodes-2/words
-SET=64 check "samples that the data do not have are not counted" says '2 nodes give 1.00 x one node' scaling 2 0
-check "ranks meet in MPI_Init" meets ring scaling 2 0
-check "one node" says 'one node has nothing to compare with' scaling 1 0
-check "a run that fails" exits 65 scaling 2 0 yes
+export SCALING=strong
+check "or stays" says 'verdict: efficiency stays above 80 % up to 4 nodes: 100 %, 4.00 x one node' scaling 4
+check "as one batch" grep -q -- '--train.global_batch=64 ' out/nodes-4/words
+COMPUTE=0.25 check "too little for each rank" says '67 %, 1.33 x one node. The batch per rank is too small: computing takes 1000 ms of a step on one node, 750 ms (100 %) on 2, not 500 ms' scaling 2
+COMM=0.5 check "a network that costs what the nodes save" says '1.00 x one node. The network is the limit' scaling 2
+unset SCALING
+check "ranks meet in MPI_Init" meets ring scaling 2
+check "one node" says 'one node has nothing to compare with' scaling 1
+check "a run that fails" exits 65 scaling 2 yes
 check "leaves no table" test ! -e out/scaling.csv
-SCALING=both check "a word that is neither" exits 64 scaling 2 0
+SCALING=both check "a word that is neither" exits 64 scaling 2
 STEPS=3 check "too few steps" exits 64 env STEPS=3 SLURM_JOB_NUM_NODES=1 SLURM_JOB_ID=1 bash "$root/sbatch/scaling.sbatch" my.conf
 
-# --- lockstep requeue --by=submit ----------------------------------------------------------------------------
+# --- Strong scaling of the trainer itself: the batch is one, so is the result --------------------------------
 rm bin/lockstep
+stand_in srun <<'TEXT'
+while [[ $1 == -* ]]; do [[ $1 != --nodes=* ]] || nodes=${1#*=}; shift; done
+exec mpirun --oversubscribe -n "$nodes" "$@"
+TEXT
+make_idx train 64
+"$lockstep" data import idx --images train-images.gz --labels train-labels.gz --out shards >import.log
+cat >strong.conf <<'TEXT'
+[data]
+train = shards
+[model]
+hidden = 8
+[train]
+global_batch = 16
+micro_batch = 4
+reduction = exact
+TEXT
+strong() {
+  PATH=$build:$PATH SCALING=strong STEPS=6 SLURM_JOB_NUM_NODES=2 SLURM_JOB_ID=1 OUT=strong SLURM_CPUS_PER_TASK=1 \
+    bash "$root/sbatch/scaling.sbatch" strong.conf
+}
+check "one batch on one node and on two" says 'verdict: ' strong
+check "is measured on each" test "$(cut -d, -f1,2 strong/scaling.csv | xargs)" = 'nodes,ranks 1,1 2,2'
+check "in times above 0" awk -F, 'NR > 1 && !($3 > 0 && $4 > 0 && $8 > 0) { exit 1 }' strong/scaling.csv
+check "and makes the same steps" cmp strong/nodes-1/metrics.csv strong/nodes-2/metrics.csv
+
+# --- lockstep requeue --by=submit ----------------------------------------------------------------------------
 stand_in scontrol <<'TEXT'
 [[ $2 == show ]] && echo "JobId=7 JobState=$STATE Reason=None Restarts=0"
 TEXT

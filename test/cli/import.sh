@@ -21,6 +21,12 @@ printf 'length,width,kind\n1,2,tulip\n' >few.csv
 check "a test split" import csv --file few.csv --label kind --normalise-from flowers --out few
 check "has the training split's normalisation" diff <("$lockstep" data info flowers | grep ^normalisation) \
   <("$lockstep" data info few | grep ^normalisation)
+check "classes without a sample are told" says 'warning: 1 of 2 classes has no sample: 0 (rose)' \
+  import csv --file few.csv --label kind --normalise-from flowers --out few-again
+check "not where each has one" fails says warning import csv --file flowers.csv --label kind --out full
+printf 'width,length,kind\n2,1,tulip\n' >swapped.csv
+check "columns in another order than the training split's" complains 65 'swapped.csv has feature 1 "width", where flowers has "length"' \
+  import csv --file swapped.csv --label kind --normalise-from flowers --out swapped
 check "numbers to predict" says '1 numbers to predict' import csv --file flowers.csv --target width --ignore kind --out widths
 
 printf 'length,width,kind\n1,2,tulip\n3,wide,rose\n' >bad.csv
@@ -37,6 +43,8 @@ check "no array" complains 65 'bad.csv is not an NPY file' import npy --x bad.cs
 check "no HDF5 file" complains 65 'open bad.csv as an HDF5 file' import hdf5 --file bad.csv --x a --y b --out bad
 
 first=(flowers/*.h5)
+check "a group is no dataset" complains 65 '/ in flowers/00000.h5 is a group, no dataset; in it are: class_names, feature_names, x, y' \
+  import hdf5 --file flowers/00000.h5 --x / --y y --out bad
 check "shards are HDF5 files like any other, several of them" says 'copy: 3 samples of 2, 2 classes' \
   import hdf5 --file "${first[@]}" --x x --y /y --out copy
 # 1797 lines of 64 pixels and a class, as the real file has.

@@ -151,6 +151,13 @@ TEST_CASE("protected checkpoints are kept and not counted; a link points to the 
   CHECK_THROWS_AS(link_best(folder.path(), 30, [] { throw Error(ExitCode::cannot_create, "fenced"); }),
                   Error);
   CHECK(std::filesystem::read_symlink(link) == file_name(40));
+  // A predecessor that passed the fence, and whose successor has begun before it goes on.
+  CHECK_THROWS_AS(link_best(folder.path(), 30,
+                            [&] {
+                              remove_stale_temporaries(folder.path(), {"2", 0}, fence);
+                            }),
+                  Error);
+  CHECK(std::filesystem::read_symlink(link) == file_name(40));
 
   // Where nobody knows a best one any more, the link does not dangle.
   link_best(folder.path(), 20, fence);

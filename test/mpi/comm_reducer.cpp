@@ -43,7 +43,7 @@ std::vector<float> reference(int first, int width, const std::vector<bool>& pres
 std::vector<float> reduced(MpiGroup& comm, const std::vector<bool>& present, std::size_t size, int steps) {
   const int lanes = static_cast<int>(present.size());
   const auto reducer = comm::make_reducer(comm::ReduceMode::exact, comm, lanes);
-  const comm::LaneRange own = comm::lanes_of(comm.rank(), comm.size(), lanes);
+  const LaneRange own = comm::lanes_of(comm.rank(), comm.size(), lanes);
   std::vector<float> gradient(size);
   // Two uneven groups.
   const std::span<float> flat(gradient);

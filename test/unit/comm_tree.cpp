@@ -9,7 +9,7 @@ TEST_CASE("lanes are dealt evenly and in order", "[comm]") {
     for (int size = 1; size <= lanes; ++size) {
       int next = 0;
       for (int rank = 0; rank < size; ++rank) {
-        const LaneRange block = lanes_of(rank, size, lanes);
+        const auto block = lanes_of(rank, size, lanes);
         CHECK(block.first == next);
         CHECK((block.count() == lanes / size || block.count() == lanes / size + 1));
         next = block.last;

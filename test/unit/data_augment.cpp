@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "comm/tree.h"
 #include "data/loader.h"
 #include "data_fixture.h"
 
@@ -124,11 +125,11 @@ TEST_CASE("a sample looks the same in an epoch whatever the batches and ranks", 
   const Dataset dataset = Dataset::open(folder.path());
   const AugmentOptions options{2, true};
   using Seen = std::map<std::pair<std::int64_t, std::int64_t>, std::vector<float>>;  // by epoch and id
-  const auto two_epochs = [&](std::int64_t global_batch, std::int64_t micro_batch, std::int64_t ranks) {
+  const auto two_epochs = [&](std::int64_t global_batch, std::int64_t micro_batch, int ranks) {
     Seen seen;
     const Sampler sampler(dataset, {5, global_batch, micro_batch, 64});
-    for (std::int64_t rank = 0; rank < ranks; ++rank) {
-      const LaneRange lanes{rank * sampler.lanes() / ranks, (rank + 1) * sampler.lanes() / ranks};
+    for (int rank = 0; rank < ranks; ++rank) {
+      const LaneRange lanes = comm::lanes_of(rank, ranks, static_cast<int>(sampler.lanes()));
       Loader loader(dataset, sampler, lanes, {0, 0}, 4, 2 * sampler.steps_per_epoch(), options);
       while (const auto batch = loader.next(std::chrono::seconds(60))) {
         for (std::size_t i = 0; i < batch->ids.size(); ++i) {

@@ -44,6 +44,24 @@ TEST_CASE("a label outside the classes is found in any shard", "[data]") {
   }
 }
 
+TEST_CASE("a label beyond int64 is told as it is stored", "[data]") {
+  const TemporaryFolder folder;
+  ShardSpec spec;
+  spec.y_type = H5T_STD_U64LE;
+  std::string wanted = "wanted 0 to 9";
+  SECTION("beyond the classes that an attribute tells") {}
+  SECTION("beyond those that the other labels tell") {
+    spec.attributes.erase("classes");
+    wanted = "wanted 0 to 1";
+  }
+  test::write_shards(folder.path(), {8}, spec);
+  test::overwrite(folder / "00.h5", "y", H5T_NATIVE_UINT64,
+                  all_ones_but<std::uint64_t>(8, 3, 18446744073709551615u));
+  CHECK_THAT(fault_of(folder, ContentDepth::y),
+             Catch::StartsWith("65: row 3 of dataset y of " + (folder / "00.h5").string() +
+                               " has label 18446744073709551615, " + wanted));
+}
+
 TEST_CASE("numbers that are not finite are found in any type of float", "[data]") {
   const TemporaryFolder folder;
   ShardSpec spec;

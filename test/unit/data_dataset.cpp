@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "data/row_reader.h"
 #include "data/verify.h"
 #include "data_fixture.h"
 
@@ -119,6 +120,29 @@ TEST_CASE("the fingerprint follows the content, not the place", "[data]") {
   CHECK(fingerprint(scaled) != base);
 }
 
+TEST_CASE("samples behind an external link are those of the other file", "[data]") {
+  const TemporaryFolder folder;
+  ShardSpec spec = with_rows(20);
+  test::write_shard(folder / "elsewhere/other.h5", spec);
+  spec.first_id = 500;
+  test::write_shard(folder / "00.h5", spec);
+  test::edit_file(folder / "00.h5", [&](const hdf5::File& file) {
+    H5Ldelete(file.get(), "x", H5P_DEFAULT);
+    H5Lcreate_external("elsewhere/other.h5", "/x", file.get(), "x", H5P_DEFAULT, H5P_DEFAULT);
+  });
+  const Dataset dataset = Dataset::open(folder.path());
+  data::RowReader reader(dataset);
+  data::RawRows rows;
+  reader.resize(rows, 20);
+  reader.read(0, 20, rows, 0);
+  for (std::int64_t i = 0; i < 20; ++i) {
+    CHECK(static_cast<std::int64_t>(rows.x[static_cast<std::size_t>(6 * i)]) == test::stored_value(i, 0));
+  }
+  std::filesystem::remove(folder / "elsewhere/other.h5");
+  CHECK_THAT(open_error(folder), Catch::StartsWith("65: x in " + (folder / "00.h5").string() +
+                                                   " is an external link to /x in elsewhere/other.h5"));
+}
+
 TEST_CASE("folders that hold no split", "[data]") {
   const TemporaryFolder folder;
   CHECK_THAT(test::error_of([&] { Dataset::open(folder / "none"); }),
@@ -155,7 +179,7 @@ TEST_CASE("files that are not shards are named with what is wrong", "[data]") {
       H5Ldelete(file.get(), "x", H5P_DEFAULT);
       hdf5::Group(H5Gcreate2(file.get(), "x", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     });
-    wanted = "cannot open dataset x of " + path.string();
+    wanted = "x in " + path.string() + " is a group, no dataset";
   }
   SECTION("rows differ") {
     spec.chunk_rows = 4;

@@ -93,7 +93,9 @@ TEST_CASE("labels of a CSV file that are numbers stay what they are", "[data]") 
   Table table("0,5,1\n0,6,3\n0,7,1\n");
   table.options["label"] = {"3"};
   SECTION("from 0") {
-    CHECK(table.run().classes == 4);
+    const data::Imported result = table.run();
+    CHECK(result.classes == 4);
+    CHECK(result.empty_classes == std::vector<std::int64_t>{0, 2});
     CHECK(table.stored().y == std::vector<double>{1, 3, 1});
     CHECK_FALSE(std::filesystem::exists(table.target.out / "classes.txt"));
   }
@@ -220,6 +222,22 @@ TEST_CASE("a faulty CSV file is named with line and column, and nothing is left 
   SECTION("a label of two lines") {
     with("3,4,\"ro\nse\"\n");
     wanted = "65: " + file + ":3: column 3 (kind) has a label with a line end";
+  }
+  SECTION("a label in Latin-1") {
+    with("3,4,ros\xe9\n");
+    wanted = "65: " + file + ":3: column 3 (kind) is \"ros\xef\xbf\xbd\", wanted text in UTF-8";
+  }
+  SECTION("a column's name in Latin-1") {
+    table.write("l\xe4nge,width,kind\n1,2,rose\n");
+    wanted = "65: " + file + ":1: the name of column 1 is \"l\xef\xbf\xbdnge\", wanted text in UTF-8";
+  }
+  SECTION("a field in Latin-1") {
+    with("3,caf\xe9,rose\n");
+    wanted = "65: " + file + ":3: column 2 (width) is \"caf\xef\xbf\xbd\", wanted a finite number";
+  }
+  SECTION("a label that is a whole text") {
+    with("3,4," + std::string(1001, 'a') + "\n");
+    wanted = "65: " + file + ":3: column 3 (kind) has 1001 bytes, wanted a label of at most 1000";
   }
   SECTION("a name where labels are numbers") {
     table.options["label-form"] = {"from-0"};

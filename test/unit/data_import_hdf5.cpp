@@ -137,7 +137,49 @@ TEST_CASE("a foreign HDF5 file that cannot be read is named, and nothing is left
   }
   SECTION("a group") {
     foreign.options["x"] = {"meta"};
-    wanted = "65: " + file + " has no dataset meta";
+    wanted = "65: meta in " + file + " is a group, no dataset; in it are: labels";
+  }
+  SECTION("the root") {
+    foreign.options["x"] = {"/"};
+    wanted = "65: / in " + file + " is a group, no dataset; in it are: images, meta";
+  }
+  SECTION("below a dataset") {
+    foreign.options["x"] = {"images/a"};
+    wanted = "65: images in " + file + " is a dataset, no group";
+  }
+  SECTION("a soft link to nothing") {
+    test::edit_file(foreign.file, [](const hdf5::File& opened) {
+      H5Lcreate_soft("/gone/x", opened.get(), "soft", H5P_DEFAULT, H5P_DEFAULT);
+    });
+    foreign.options["x"] = {"soft"};
+    wanted = "65: soft in " + file + " is a soft link to /gone/x, which is not there";
+  }
+  SECTION("an external link to a missing file") {
+    test::edit_file(foreign.file, [](const hdf5::File& opened) {
+      H5Lcreate_external("gone.h5", "/x", opened.get(), "outside", H5P_DEFAULT, H5P_DEFAULT);
+    });
+    foreign.options["x"] = {"outside/x"};
+    wanted =
+        "65: outside in " + file + " is an external link to /x in gone.h5, which cannot be found from here";
+  }
+  SECTION("a named type") {
+    test::edit_file(foreign.file, [](const hdf5::File& opened) {
+      const hdf5::Datatype type(H5Tcopy(H5T_STD_I32LE));
+      H5Tcommit2(opened.get(), "type", type.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    });
+    foreign.options["x"] = {"type"};
+    wanted = "65: type in " + file + " is a named type, no dataset";
+  }
+  SECTION("a name that is not UTF-8") {
+    foreign.options["x"] = {"caf\xe9"};
+    wanted = "65: " + file + " has no dataset caf\xef\xbf\xbd; in its root are: images, meta";
+  }
+  SECTION("a label beyond int64") {
+    const std::vector<std::uint64_t> labels = {0, 1, 9223372036854775808u, 1};
+    Foreign::write(foreign.file, {H5T_IEEE_F32LE, {4, 3}}, {H5T_STD_U64LE, {4}});
+    test::overwrite(foreign.file, "meta/labels", H5T_NATIVE_UINT64, labels);
+    wanted = "65: dataset meta/labels of " + file +
+             " has label 9223372036854775808 in row 2, wanted a class number";
   }
   SECTION("nothing on the way") {
     foreign.options["x"] = {"a/b"};

@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "comm/tree.h"
 #include "data/eval_reader.h"
 #include "data_fixture.h"
 
@@ -48,10 +49,10 @@ struct Pass {
 };
 
 // Two epochs over `ranks` loaders with contiguous lane ranges.
-Pass two_epochs(const Dataset& dataset, const Sampler& sampler, std::int64_t ranks) {
+Pass two_epochs(const Dataset& dataset, const Sampler& sampler, int ranks) {
   Pass pass;
-  for (std::int64_t rank = 0; rank < ranks; ++rank) {
-    const LaneRange lanes{rank * sampler.lanes() / ranks, (rank + 1) * sampler.lanes() / ranks};
+  for (int rank = 0; rank < ranks; ++rank) {
+    const LaneRange lanes = comm::lanes_of(rank, ranks, static_cast<int>(sampler.lanes()));
     Loader loader(dataset, sampler, lanes, {0, 0});
     std::int64_t left = 2 * sampler.steps_per_epoch() * (lanes.last - lanes.first);
     for (; left > 0; --left) {
@@ -65,10 +66,10 @@ Pass two_epochs(const Dataset& dataset, const Sampler& sampler, std::int64_t ran
 }
 
 // The same with no batch read ahead of the two epochs, to count bytes.
-std::int64_t bytes_of_epoch(const Dataset& dataset, const Sampler& sampler, std::int64_t ranks) {
+std::int64_t bytes_of_epoch(const Dataset& dataset, const Sampler& sampler, int ranks) {
   std::int64_t bytes = 0;
-  for (std::int64_t rank = 0; rank < ranks; ++rank) {
-    const LaneRange lanes{rank * sampler.lanes() / ranks, (rank + 1) * sampler.lanes() / ranks};
+  for (int rank = 0; rank < ranks; ++rank) {
+    const LaneRange lanes = comm::lanes_of(rank, ranks, static_cast<int>(sampler.lanes()));
     Loader loader(dataset, sampler, lanes, {0, 0}, 1);
     std::int64_t batches = sampler.steps_per_epoch() * (lanes.last - lanes.first);
     // The queue holds one batch and the thread one more: it cannot have gone on to the next epoch's windows
@@ -94,7 +95,7 @@ void check_same_for_any_rank_count(const TemporaryFolder& folder, const SamplerC
   for (const auto& [epoch, counts] : seen) {
     CHECK(std::count(counts.begin(), counts.end(), 1) == dataset.size());
   }
-  for (const std::int64_t ranks : {2, 3, 4}) {
+  for (const int ranks : {2, 3, 4}) {
     if (ranks <= sampler.lanes()) CHECK(two_epochs(dataset, sampler, ranks).ids == one.ids);
   }
 }
@@ -139,7 +140,7 @@ TEST_CASE("each byte of an epoch is read once", "[data]") {
   test::write_shards(folder.path(), kUneven, spec);
   const Dataset dataset = Dataset::open(folder.path());
   const Sampler sampler(dataset, {11, 96, 8, 4096});
-  for (const std::int64_t ranks : {1, 2, 3, 4}) {
+  for (const int ranks : {1, 2, 3, 4}) {
     const auto bytes = static_cast<double>(bytes_of_epoch(dataset, sampler, ranks));
     CHECK(bytes <= limit * static_cast<double>(dataset.bytes()));
     CHECK(bytes >= static_cast<double>(dataset.bytes()));

@@ -37,6 +37,34 @@ TEST_CASE("throughput counts the samples of each step that has a time", "[train]
   REQUIRE(rate.size() == 2);
   CHECK((rate[0].step == 1 && rate[0].value == 5));
   CHECK((rate[1].step == 3 && rate[1].value == 10));
+  // Step 2 was lost with its row: what 3 had is not known.
+  CHECK(throughput("step,samples\n1,10\n3,30\n4,40\n", "step,seconds\n3,1\n4,1\n").size() == 1);
+}
+
+TEST_CASE("no line goes over steps that were passed over or lost", "[train]") {
+  // 3 and 4 were rolled back, 5 was skipped as not finite, 8 and 9 were lost with their rows.
+  const std::string gaps =
+      "step,epoch,samples,loss,accuracy,learning_rate,gradient_norm\n"
+      "1,0,10,2,,0.1,1\n2,0,20,2,,0.1,1\n3,0,30,,,0.1,\n4,0,40,,,0.1,\n5,0,50,nan,,0.1,nan\n6,0,60,1,,0.1,1\n"
+      "7,0,70,1,,0.1,1\n10,0,80,1,,0.1,1\n";
+  const std::vector<double> missing = missing_steps(gaps);
+  CHECK(missing == std::vector<double>{3, 4, 8});
+  const auto loss = pieces(column(gaps, "loss"), missing);
+  REQUIRE(loss.size() == 3);
+  CHECK(loss[0].back().step == 2);
+  CHECK(loss[1].front().step == 6);
+  CHECK(loss[2].front().step == 10);
+  // Steps that were passed over have their rate.
+  CHECK(pieces(column(gaps, "learning_rate"), missing).size() == 2);
+  // Between two evaluations, too.
+  CHECK(pieces({{2, 1}, {6, 1}, {7, 1}}, missing).size() == 2);
+  CHECK(pieces({}, missing).empty());
+  CHECK(pieces({{1, 2}, {9, 2}}, {}).size() == 1);
+  CHECK(missing_steps("").empty());
+
+  const std::string script = plot_script(
+      {"run", "loss", {{"loss", column(gaps, "loss"), Curve::Style::strong}}, false, missing}, {}, 10, "x");
+  CHECK(script.find("<< END\n1 2\n2 2\n\n6 1\n7 1\n\n10 1\nEND\n") != std::string::npos);
 }
 
 TEST_CASE("thinning keeps the mean, smoothing the number of points", "[train]") {

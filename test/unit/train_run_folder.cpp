@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <fstream>
 #include <limits>
 
 #include "core/files.h"
@@ -66,6 +67,26 @@ TEST_CASE("a requeued incarnation fences out its predecessor, and not the other 
   REQUIRE_THROWS_WITH(run.fence(slurm_attempt("12", 0)), Catch::Contains("belongs to job 12 (restart 1"));
   CHECK_THROWS_AS(run.claim(slurm_attempt("12", 0), alive), Error);
   CHECK_NOTHROW(run.fence(slurm_attempt("12", 1)));
+}
+
+TEST_CASE("a predecessor that is held between its fence and its rename replaces nothing", "[run-folder]") {
+  const TempFolder folder;
+  RunFolder run(folder / "run");
+  const Attempt before = slurm_attempt("12", 0);
+  run.claim(before, gone);
+  std::filesystem::create_directories(run.checked_data());
+  for (const std::filesystem::path& file :
+       {run.metrics(), run.configuration(), run.checked_data() / "test"}) {
+    const auto held = [&] {
+      run.fence(before);
+      RunFolder(run.path()).claim(slurm_attempt("12", 1), alive);
+      std::ofstream(file) << "the successor's";
+    };
+    REQUIRE_THROWS_AS(write_atomically(file, "the predecessor's", held), Error);
+    CHECK(read_text(file) == "the successor's");
+    std::filesystem::remove(run.path() / "owner");
+    run.claim(before, gone);
+  }
 }
 
 TEST_CASE("a folder that was removed or replaced is nobody's", "[run-folder]") {
