@@ -40,13 +40,12 @@ class MpiTransport final : public Transport {
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (finalized != 0) return;
-    bool idle = true;
-    for (Message& message : messages_) {
-      for (MPI_Request& request : message.requests) {
-        if (message.is_receive) withdraw(request);
-        idle = idle && request == MPI_REQUEST_NULL;
-      }
-    }
+    constexpr int no_tag = -1;
+    withdraw_all_but(no_tag);
+    const bool idle = std::all_of(messages_.begin(), messages_.end(), [](const Message& message) {
+      return std::count(message.requests.begin(), message.requests.end(), MPI_REQUEST_NULL) ==
+             std::ssize(message.requests);
+    });
     if (idle && std::uncaught_exceptions() == 0) MPI_Comm_free(&comm_);
   }
 
@@ -55,7 +54,7 @@ class MpiTransport final : public Transport {
   const std::string& host(int rank) const override { return hosts_.at(static_cast<std::size_t>(rank)); }
 
   Ticket send(int peer, int tag, std::span<const std::byte> data) override {
-    Message& message = next_message(peer, false, data.size());
+    Message& message = next_message(peer, tag, false, data.size());
     const auto start = [&](std::span<const std::byte> part, MPI_Request& request) {
       check(MPI_Isend(part.data(), static_cast<int>(part.size()), MPI_BYTE, peer, tag, comm_, &request),
             "start a send", message);
@@ -65,7 +64,7 @@ class MpiTransport final : public Transport {
   }
 
   Ticket receive(int peer, int tag, std::span<std::byte> data) override {
-    Message& message = next_message(peer, true, data.size());
+    Message& message = next_message(peer, tag, true, data.size());
     const auto start = [&](std::span<std::byte> part, MPI_Request& request) {
       check(MPI_Irecv(part.data(), static_cast<int>(part.size()), MPI_BYTE, peer, tag, comm_, &request),
             "start a receive", message);
@@ -100,6 +99,19 @@ class MpiTransport final : public Transport {
     return true;
   }
 
+  // Only a receive that has met no message can be taken back.
+  void withdraw_all_but(int tag) noexcept override {
+    for (Message& message : messages_) {
+      if (!message.is_receive || message.tag == tag) continue;
+      for (MPI_Request& request : message.requests) {
+        int done = 0;
+        if (request == MPI_REQUEST_NULL) continue;
+        MPI_Cancel(&request);
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      }
+    }
+  }
+
   void interrupt() noexcept override { interrupted_ = true; }
 
   std::shared_ptr<std::atomic<int>> waits() const override { return waits_; }
@@ -114,11 +126,12 @@ class MpiTransport final : public Transport {
     std::vector<MPI_Request> requests;
     std::size_t done = 0;  // the first of them
     int peer = 0;
+    int tag = 0;
     bool is_receive = false;
     std::size_t length = 0;  // bytes
   };
 
-  Message& next_message(int peer, bool is_receive, std::size_t length) {
+  Message& next_message(int peer, int tag, bool is_receive, std::size_t length) {
     if (free_.empty()) {
       free_.push_back(messages_.size());
       messages_.emplace_back();
@@ -126,6 +139,7 @@ class MpiTransport final : public Transport {
     Message& message = messages_[free_.back()];
     message.done = 0;
     message.peer = peer;
+    message.tag = tag;
     message.is_receive = is_receive;
     message.length = length;
     return message;
@@ -154,14 +168,6 @@ class MpiTransport final : public Transport {
     if (static_cast<std::size_t>(came) != std::min(message.length - before, piece_))
       throw_wrong_length(message.length, message.peer,
                          fmt::format("{}", before + static_cast<std::size_t>(came)));
-  }
-
-  // Takes a receive back for which nothing has come; what cannot be taken back stays.
-  static void withdraw(MPI_Request& request) {
-    if (request == MPI_REQUEST_NULL) return;
-    int done = 0;
-    MPI_Cancel(&request);
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
   }
 
   void check(int status, std::string_view what, const Message& message) const {

@@ -13,7 +13,8 @@ namespace lockstep::comm {
 namespace {
 
 constexpr int note_tag = 32767;
-constexpr double look_every = 0.1;     // seconds
+constexpr double look_every_seconds = 0.1;
+constexpr double parting_seconds = 0.2;
 constexpr std::size_t most_named = 8;  // ranks in a list
 
 template <std::size_t size>
@@ -85,7 +86,7 @@ bool RollCall::test(Ticket ticket) {
 
 bool RollCall::wait_until(Ticket ticket, double until) {
   for (;;) {
-    const double next_look = monotonic_seconds() + look_every;
+    const double next_look = monotonic_seconds() + look_every_seconds;
     if (attempt([&] { return inner_->wait_until(ticket, std::min(until, next_look)); })) return true;
     look_around();
     if (monotonic_seconds() >= until) return false;
@@ -105,6 +106,7 @@ void RollCall::interrupt() noexcept {
 
 void RollCall::look_around() {
   if (interrupted_) {
+    inner_->withdraw_all_but(note_tag);
     throw Error(ExitCode::peer_failed,
                 fmt::format("{}: call {} ({}) was aborted", name_of(rank()), call_, what_));
   }
@@ -138,6 +140,7 @@ void RollCall::fail(int origin, const std::string& reason) {
     failure_ = fmt::format("{} of {}: call {} ({}): {}{}; {}", name_of(rank()), size(), call_, what_,
                            origin == rank() ? "" : name_of(origin) + " gave up: ", reason, found);
   }
+  inner_->withdraw_all_but(note_tag);
   throw Error(ExitCode::peer_failed, failure_);
 }
 
@@ -152,9 +155,10 @@ void RollCall::call_the_roll(int origin, const std::string& reason) {
     if (rank != this->rank()) told.emplace_back(rank, inner_->send(rank, note_tag, bytes_of(mine_)));
   }
   for (int rank = 0; rank < size(); ++rank) hear(rank, end);
-  // To those who live: this process may be about to end, and MPI sends no more then.
+  // This process may be about to end, and MPI sends no more then. Those who have left take nothing.
+  const double parting = std::min(end, monotonic_seconds() + parting_seconds);
   for (const auto& [rank, ticket] : told) {
-    if (peers_[static_cast<std::size_t>(rank)].heard) inner_->wait_until(ticket, end);
+    if (peers_[static_cast<std::size_t>(rank)].heard) inner_->wait_until(ticket, parting);
   }
 }
 

@@ -5,7 +5,8 @@
 // that gave up knows who is in the same call, who is in another one and who does not answer: computing
 // elsewhere, stopped or dead. All that goes by single messages that nobody has to answer; no collective.
 //
-// The algorithm that fails is still on the stack meanwhile, so that its memory outlives the messages.
+// The algorithm that fails is still on the stack meanwhile, and its messages are taken back before the stack
+// is left: nobody writes to memory that is gone.
 #pragma once
 
 #include <array>
@@ -43,6 +44,7 @@ class RollCall final : public Transport {
   bool test(Ticket ticket) override;
   bool wait_until(Ticket ticket, double until) override;
   void wait(Ticket ticket, double deadline) override;
+  void withdraw_all_but(int tag) noexcept override { inner_->withdraw_all_but(tag); }
   // Waits then throw Error(peer_failed), without a word to the others.
   void interrupt() noexcept override;
   // Of the transport below.

@@ -62,11 +62,12 @@ struct Box {
     }
   }
 
-  // So that nobody touches the memory of a rank that is gone.
-  void withdraw(int owner) {
+  template <typename Keep>
+  void withdraw(int owner, const Keep& is_kept) {
     const std::lock_guard guard(mutex);
     const auto is_owned = [&](const std::shared_ptr<Post>& post) { return post->owner == owner; };
     for (auto& [key, line] : lines) {
+      if (is_kept(key.second)) continue;
       std::erase_if(line.sends, is_owned);
       std::erase_if(line.receives, is_owned);
     }
@@ -115,7 +116,7 @@ class ThreadTransport final : public Transport {
       : world_(std::move(world)), rank_(rank), waits_(std::move(waits)) {}
 
   ~ThreadTransport() override {
-    for (const auto& box : world_->boxes()) box->withdraw(rank_);
+    for (const auto& box : world_->boxes()) box->withdraw(rank_, [](int /*tag*/) { return false; });
   }
 
   int rank() const override { return rank_; }
@@ -162,6 +163,10 @@ class ThreadTransport final : public Transport {
     }
     spend(ticket);
     return true;
+  }
+
+  void withdraw_all_but(int tag) noexcept override {
+    for (const auto& box : world_->boxes()) box->withdraw(rank_, [&](int other) { return other == tag; });
   }
 
   void interrupt() noexcept override {

@@ -52,6 +52,10 @@ class Transport {
     if (!wait_until(ticket, deadline)) throw TimeOut(peer(ticket));
   }
 
+  // For after a failure: takes back what is under way, so that nobody touches its memory any more, but for
+  // messages with this tag. Where the library cannot (a message that is half there), it stays.
+  virtual void withdraw_all_but(int tag) noexcept = 0;
+
   // Ends waits of this rank, now and later. Any thread.
   virtual void interrupt() noexcept = 0;
 
