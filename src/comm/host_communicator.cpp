@@ -171,8 +171,10 @@ HostCommunicator::HostCommunicator(std::unique_ptr<Transport> transport,
 
 HostCommunicator::~HostCommunicator() {
   queue_->close();
+  // Else the calls and their tensors stay as long as the process, which is about to leave.
+  const bool can_forget = !transport_->is_stuck();
   transport_.reset();
-  queue_->forget();
+  if (can_forget) queue_->forget();
 }
 
 // A fault in the caller's code.

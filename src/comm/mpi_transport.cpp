@@ -41,12 +41,7 @@ class MpiTransport final : public Transport {
     MPI_Finalized(&finalized);
     if (finalized != 0) return;
     constexpr int no_tag = -1;
-    withdraw_all_but(no_tag);
-    const bool idle = std::all_of(messages_.begin(), messages_.end(), [](const Message& message) {
-      return std::count(message.requests.begin(), message.requests.end(), MPI_REQUEST_NULL) ==
-             std::ssize(message.requests);
-    });
-    if (idle && std::uncaught_exceptions() == 0) MPI_Comm_free(&comm_);
+    if (withdraw_all_but(no_tag) && std::uncaught_exceptions() == 0) MPI_Comm_free(&comm_);
   }
 
   int rank() const override { return rank_; }
@@ -99,17 +94,20 @@ class MpiTransport final : public Transport {
     return true;
   }
 
-  // Only a receive that has met no message can be taken back.
-  void withdraw_all_but(int tag) noexcept override {
+  // MPI takes back receives that have met no message.
+  bool withdraw_all_but(int tag) noexcept override {
+    bool all = true;
     for (Message& message : messages_) {
-      if (!message.is_receive || message.tag == tag) continue;
+      if (message.tag == tag) continue;
       for (MPI_Request& request : message.requests) {
         int done = 0;
         if (request == MPI_REQUEST_NULL) continue;
-        MPI_Cancel(&request);
+        if (message.is_receive) MPI_Cancel(&request);
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        all = all && done != 0;
       }
     }
+    return all;
   }
 
   void interrupt() noexcept override { interrupted_ = true; }

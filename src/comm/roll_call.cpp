@@ -106,7 +106,7 @@ void RollCall::interrupt() noexcept {
 
 void RollCall::look_around() {
   if (interrupted_) {
-    inner_->withdraw_all_but(note_tag);
+    stuck_ = !inner_->withdraw_all_but(note_tag);
     throw Error(ExitCode::peer_failed,
                 fmt::format("{}: call {} ({}) was aborted", name_of(rank()), call_, what_));
   }
@@ -140,7 +140,7 @@ void RollCall::fail(int origin, const std::string& reason) {
     failure_ = fmt::format("{} of {}: call {} ({}): {}{}; {}", name_of(rank()), size(), call_, what_,
                            origin == rank() ? "" : name_of(origin) + " gave up: ", reason, found);
   }
-  inner_->withdraw_all_but(note_tag);
+  stuck_ = !inner_->withdraw_all_but(note_tag);
   throw Error(ExitCode::peer_failed, failure_);
 }
 

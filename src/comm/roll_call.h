@@ -33,6 +33,9 @@ class RollCall final : public Transport {
   // throws the same error.
   [[noreturn]] void give_up(const std::string& reason);
 
+  // After a failure: messages of this rank are under way for ever; their memory must stay.
+  bool is_stuck() const { return stuck_; }
+
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
   const std::string& host(int rank) const override { return inner_->host(rank); }
@@ -44,7 +47,7 @@ class RollCall final : public Transport {
   bool test(Ticket ticket) override;
   bool wait_until(Ticket ticket, double until) override;
   void wait(Ticket ticket, double deadline) override;
-  void withdraw_all_but(int tag) noexcept override { inner_->withdraw_all_but(tag); }
+  bool withdraw_all_but(int tag) noexcept override { return inner_->withdraw_all_but(tag); }
   // Waits then throw Error(peer_failed), without a word to the others.
   void interrupt() noexcept override;
   // Of the transport below.
@@ -78,6 +81,7 @@ class RollCall final : public Transport {
   std::int64_t call_ = 0;
   std::string what_ = "its beginning";
   std::string failure_;
+  bool stuck_ = false;
   std::atomic<bool> interrupted_{false};
   Note mine_;
   std::vector<Peer> peers_;

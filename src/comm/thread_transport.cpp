@@ -165,8 +165,9 @@ class ThreadTransport final : public Transport {
     return true;
   }
 
-  void withdraw_all_but(int tag) noexcept override {
+  bool withdraw_all_but(int tag) noexcept override {
     for (const auto& box : world_->boxes()) box->withdraw(rank_, [&](int other) { return other == tag; });
+    return true;
   }
 
   void interrupt() noexcept override {

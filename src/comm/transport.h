@@ -53,8 +53,9 @@ class Transport {
   }
 
   // For after a failure: takes back what is under way, so that nobody touches its memory any more, but for
-  // messages with this tag. Where the library cannot (a message that is half there), it stays.
-  virtual void withdraw_all_but(int tag) noexcept = 0;
+  // messages with this tag. False where the library cannot take all back (a message that is half there): it
+  // may touch that memory whenever this process calls it again.
+  virtual bool withdraw_all_but(int tag) noexcept = 0;
 
   // Ends waits of this rank, now and later. Any thread.
   virtual void interrupt() noexcept = 0;
