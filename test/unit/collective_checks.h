@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -123,9 +124,10 @@ inline void need_sum(const Tensor& data, std::int64_t first, int size, double (*
     const double slack =
         std::ldexp(magnitude, -24) * size + std::ldexp(std::abs(sum), -format_of(dtype).fraction_bits);
     const double off = std::abs(get(data, i) - wanted);
-    need(value == exact_value ? off == 0 : off <= slack, what + ", element " + std::to_string(first + i) +
-                                                             ": " + std::to_string(get(data, i)) + " for " +
-                                                             std::to_string(wanted));
+    if (!(off <= (value == exact_value ? 0. : slack))) {
+      throw std::runtime_error("wrong: " + what + ", element " + std::to_string(first + i) + ": " +
+                               std::to_string(get(data, i)) + " for " + std::to_string(wanted));
+    }
   }
 }
 
@@ -184,7 +186,8 @@ inline void need_bytes(const Tensor& tensor, std::int64_t first, std::size_t cou
                        const std::string& what) {
   const auto* bytes = static_cast<const std::uint8_t*>(tensor.data()) + first;
   for (std::size_t i = 0; i < count; ++i)
-    need(bytes[i] == byte_of(static_cast<std::int64_t>(i), rank), what + ", byte " + std::to_string(i));
+    if (bytes[i] != byte_of(static_cast<std::int64_t>(i), rank))
+      throw std::runtime_error("wrong: " + what + ", byte " + std::to_string(i));
 }
 
 inline void check_all_gather(Communicator& comm, DType dtype, std::int64_t count) {
