@@ -1,56 +1,68 @@
 // The reducer behind ReduceMode::exact.
 #pragma once
 
+#include <array>
+#include <vector>
+
 #include "comm/reducer.h"
 
 namespace lockstep::comm {
 
 // Within the rank, gradients of neighbouring lanes are added as soon as both are there, like a binary
-// counter, so that about log2(lanes) gradients are held. Across ranks, each rank owns a slice of the flat
-// gradient: the others send it their remaining nodes' slices, it adds them in the tree's order, and the sums
-// are gathered.
+// counter, so that about log2(lanes) gradients are held, each where backward has written it. Across ranks,
+// each rank owns a slice of every bucket: the others send it their remaining nodes' slices, it adds them in
+// the tree's order, and the sums are gathered. All of it is done element by element: neither the cut into
+// buckets nor that into slices can be seen in the result.
 class ExactReducer final : public Reducer {
  public:
-  ExactReducer(Group& comm, int lanes);
-
-  bool wants_each_lane() const override { return true; }
-  void begin_step() override;
-  void add(int lane, Groups gradient) override;
-  void finish(Groups gradient) override;
+  ExactReducer(Communicator& comm, device::Device& device, const device::Tensor& gradient,
+               std::span<const Slice> parameters, const ReducerOptions& options);
 
  private:
-  using Buffer = std::vector<float>;
   struct Partial {
     TreeNode node;
-    bool present;   // false: no lane below the node had a gradient
-    Buffer values;  // empty if not present
+    device::Tensor values;  // empty: no lane below the node has samples
   };
-  // A node's values for the slice that this rank owns; empty for a node without a value.
-  struct SlicePart {
-    TreeNode node;
-    std::span<float> values;
+  // left += right
+  struct Addition {
+    device::Tensor left;
+    device::Tensor right;
+  };
+  // A bucket whose nodes are on their way.
+  struct Exchange {
+    Pending pending;
+    std::vector<Partial> parts;  // all ranks' nodes, this rank's slice of them
   };
 
-  void push(TreeNode node, bool present, Buffer values);
+  void prepare(std::span<const std::uint8_t> present) override;
+  Place open(int lane, bool last) override;
+  void close() override;
+  void give_up() override;
+  void start(std::size_t bucket) override;
+  device::Tensor complete() override;
+
+  void push(TreeNode node, const device::Tensor& values);
   void skip_to(int lane);
-  std::vector<std::uint8_t> gather_presence();
-  std::vector<SlicePart> exchange_slices(const std::vector<std::uint8_t>& present);
-  static std::span<float> add_up(TreeNode node, std::span<const SlicePart> parts);
-  Buffer take_buffer();
-  // Rank r owns floats [size * r / ranks, size * (r + 1) / ranks) of the flat gradient.
-  std::size_t slice_begin(int rank) const;
-  std::size_t slice_size(int rank) const;
-  std::span<float> slice_of(std::span<float> flat, int rank) const;
+  void choose_target();
+  Exchange exchange(std::size_t bucket);
+  void gather(std::size_t bucket);
+  device::Tensor add_up(TreeNode node, std::span<const Partial> parts, const void* favourite);
+  device::Tensor take_buffer();
+  device::Tensor room(std::size_t bucket);
+  // Of a bucket that belongs to a rank: equal parts, and the last rank has the rest as well.
+  Slice slice_of(const Slice& bucket, int rank) const;
 
-  Group& comm_;
-  int lanes_;
-  LaneRange block_;
-  int next_lane_;
-  std::size_t size_ = 0;               // floats of a whole gradient, known from the first add() or finish()
-  std::vector<std::int64_t> present_;  // per lane: 1 once it has brought a gradient
+  std::vector<device::Tensor> buffers_;  // whole gradients
+  std::vector<device::Tensor> free_;     // of these
+  std::vector<device::Tensor> rooms_;    // for what comes from others, used by turns
+  std::vector<std::uint8_t> present_;
+  std::vector<std::vector<TreeNode>> nodes_;  // by rank: what each is left with in this step
+  int next_leaf_ = 0;
   std::vector<Partial> stack_;
-  std::vector<Buffer> spare_;
-  Buffer received_;
+  std::vector<Addition> additions_;  // that the newest lane has made possible, in order
+  device::Tensor target_;            // where the sum goes; one of the buffers
+  std::array<Exchange, 2> exchanges_;
+  std::vector<Pending> gathers_;
 };
 
 }  // namespace lockstep::comm

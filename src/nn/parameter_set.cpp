@@ -61,9 +61,11 @@ void ParameterSet::allocate_buffers() {
 }
 
 void ParameterSet::allocate(std::uint64_t seed) {
+  std::int64_t all_elements = 0;
   for (const bool decay : {true, false}) {
     ParameterGroup group;
     group.weight_decay = decay;
+    group.first = all_elements;
     std::int64_t elements = 0;
     for (auto parameter = parameters_.rbegin(); parameter != parameters_.rend(); ++parameter) {
       if (parameter->weight_decay != decay) continue;
@@ -74,14 +76,14 @@ void ParameterSet::allocate(std::uint64_t seed) {
     }
     if (group.members.empty()) continue;
     group.values = device_.zeros({elements});
-    group.gradients = device_.zeros({elements});
+    all_elements += elements;
     for (const std::size_t index : group.members) {
       Parameter& parameter = parameters_[index];
       parameter.value = group.values.slice(parameter.offset, parameter.shape);
-      parameter.gradient = group.gradients.slice(parameter.offset, parameter.shape);
     }
     groups_.push_back(std::move(group));
   }
+  use_gradients(device_.zeros({all_elements}));
   std::vector<float> host;
   for (const Parameter& parameter : parameters_) {
     host.resize(static_cast<std::size_t>(parameter.shape.count()));
@@ -107,6 +109,14 @@ void ParameterSet::exchange_values(std::span<device::Tensor> group_buffers) {
   for (std::size_t i = 0; i < groups_.size(); ++i) std::swap(groups_[i].values, group_buffers[i]);
   for (Parameter& parameter : parameters_) {
     parameter.value = groups_[parameter.group].values.slice(parameter.offset, parameter.shape);
+  }
+}
+
+void ParameterSet::use_gradients(const device::Tensor& flat) {
+  gradients_ = flat;
+  for (ParameterGroup& group : groups_) group.gradients = flat.slice(group.first, group.values.shape());
+  for (Parameter& parameter : parameters_) {
+    parameter.gradient = groups_[parameter.group].gradients.slice(parameter.offset, parameter.shape);
   }
 }
 

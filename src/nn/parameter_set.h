@@ -3,6 +3,7 @@
 // One buffer of values and one of gradients per group (with and without weight decay), tensors aligned to 256
 // bytes in reverse order of registration: backward then finishes a buffer from its front to its back, a
 // reducer's bucket is a contiguous slice and the optimizer one pass. Padding is zero in both and stays so.
+// The groups' gradients lie one behind the other in one flat tensor, which can be exchanged for another.
 // The order is an inner matter: files go by name (contract C6).
 //
 // Beside them, buffers: state of the model that no gradient reaches, such as running statistics. Statistics
@@ -41,6 +42,7 @@ struct ParameterGroup {
   bool weight_decay = false;
   device::Tensor values;             // flat, [elements with padding]
   device::Tensor gradients;          // the same layout
+  std::int64_t first = 0;            // where they begin in ParameterSet::gradients(), in elements
   std::vector<std::size_t> members;  // parameter indices in the order in which they lie
 };
 
@@ -81,6 +83,11 @@ class ParameterSet {
   const device::Tensor& buffer_values() const { return buffer_values_; }
   device::Device& device() const { return device_; }
 
+  // Those of all groups in one tensor, [elements with padding].
+  const device::Tensor& gradients() const { return gradients_; }
+  // From here on gradients are in `flat`, which is as large. Its padding is zero.
+  void use_gradients(const device::Tensor& flat);
+
   // Swaps the groups' values with buffers laid out like them, without copying: used with the same buffers
   // twice, all is as before. Variables of an earlier forward pass keep what they had.
   void exchange_values(std::span<device::Tensor> group_buffers);
@@ -101,6 +108,7 @@ class ParameterSet {
   std::vector<float> buffer_starts_;
   std::set<std::string, std::less<>> names_;
   std::vector<ParameterGroup> groups_;
+  device::Tensor gradients_;
   device::Tensor buffer_values_;
 };
 

@@ -5,29 +5,13 @@
 
 namespace lockstep::train {
 
-LaneStatistics::LaneStatistics(Learner& learner, comm::Group& comm, int lanes)
-    : learner_(learner), comm_(comm), count_(static_cast<std::size_t>(learner.statistic_count())) {
-  for (int rank = 0; rank < comm.size(); ++rank) {
-    counts_.push_back(comm::lanes_of(rank, comm.size(), lanes).count() * learner.statistic_count());
-  }
-  values_.resize(static_cast<std::size_t>(lanes) * count_);
-}
-
-std::span<float> LaneStatistics::of_lane(int lane) {
-  return std::span(values_).subspan(static_cast<std::size_t>(lane) * count_, count_);
-}
-
 void LaneStatistics::record(int lane) {
-  if (count_ > 0) learner_.take_statistics(of_lane(lane));
-}
-
-void LaneStatistics::gather() {
-  if (count_ > 0) comm_.all_gather_slices(values_, counts_);
+  if (learner_.statistic_count() > 0) learner_.take_statistics(packet_.attached(lane));
 }
 
 bool LaneStatistics::finite(std::span<const double> samples) const {
   for (std::size_t lane = 0; lane < samples.size(); ++lane) {
-    const auto values = std::span(values_).subspan(lane * count_, count_);
+    const auto values = packet_.attached(static_cast<int>(lane));
     const bool counts = samples[lane] > 0;
     if (counts && !std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
       return false;
@@ -37,9 +21,9 @@ bool LaneStatistics::finite(std::span<const double> samples) const {
 }
 
 void LaneStatistics::apply(std::span<const double> samples) {
-  if (count_ == 0) return;
+  if (learner_.statistic_count() == 0) return;
   for (std::size_t lane = 0; lane < samples.size(); ++lane) {
-    if (samples[lane] > 0) learner_.absorb_statistics(of_lane(static_cast<int>(lane)));
+    if (samples[lane] > 0) learner_.absorb_statistics(packet_.attached(static_cast<int>(lane)));
   }
 }
 

@@ -73,13 +73,14 @@ device::Tensor Learner::upload(const data::Batch& batch) const {
   return x;
 }
 
-BatchResult Learner::train(const data::Batch& batch, std::int64_t step, bool accumulate) {
+BatchResult Learner::train(const data::Batch& batch, std::int64_t step, bool accumulate,
+                           const std::function<void(std::size_t)>& on_gradient_final) {
   std::optional<Span> span(std::in_place, trace_, "forward", "compute");
   nn::Tape tape(model_->parameters(), {true, seed_, step, batch.ids});
   const nn::Variable outputs = model_->forward(tape, tape.input(upload(batch)));
   const BatchResult result = objective_(tape, outputs, batch);
   span.emplace(trace_, "backward", "compute");
-  tape.backward({accumulate, {}});
+  tape.backward({accumulate, on_gradient_final});
   statistics_ = tape.statistics();
   return result;
 }
@@ -105,12 +106,14 @@ std::vector<double> Learner::sample_losses(const data::Batch& batch, std::int64_
   return losses;
 }
 
-std::vector<std::span<float>> Learner::gradients() {
-  std::vector<std::span<float>> spans;
-  for (const nn::ParameterGroup& group : model_->parameters().groups()) {
-    spans.emplace_back(group.gradients.f32(), static_cast<std::size_t>(group.gradients.count()));
+std::vector<comm::Slice> Learner::gradient_slices() const {
+  const nn::ParameterSet& parameters = model_->parameters();
+  std::vector<comm::Slice> slices;
+  for (const nn::Parameter& parameter : parameters.all()) {
+    slices.push_back(
+        {parameters.groups()[parameter.group].first + parameter.offset, parameter.shape.count()});
   }
-  return spans;
+  return slices;
 }
 
 std::int64_t Learner::statistic_count() const {
@@ -126,10 +129,6 @@ void Learner::absorb_statistics(std::span<const float> values) {
   const device::Tensor one = device_->empty(model_->parameters().buffer_values().shape());
   device_->upload(values, one);
   nn::update_running_statistics(model_->parameters(), one);
-}
-
-void Learner::zero_gradients() {
-  for (const nn::ParameterGroup& group : model_->parameters().groups()) device_->fill(0.f, group.gradients);
 }
 
 double Learner::gradient_norm(double gradient_scale) const {

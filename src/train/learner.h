@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "checkpoint/state.h"
+#include "comm/bucket_plan.h"
 #include "core/trace.h"
 #include "data/batch.h"
 #include "device/device.h"
@@ -35,8 +37,10 @@ class Learner {
   void set_trace(Trace* trace) { trace_ = trace; }
 
   // Forward and backward of one micro-batch at `step` (steps done before it). The gradient of the SUM of the
-  // losses replaces the gradients or, with `accumulate`, is added to them.
-  BatchResult train(const data::Batch& batch, std::int64_t step, bool accumulate);
+  // losses replaces the gradients or, with `accumulate`, is added to them. `on_gradient_final` as for
+  // nn::BackwardOptions.
+  BatchResult train(const data::Batch& batch, std::int64_t step, bool accumulate,
+                    const std::function<void(std::size_t parameter)>& on_gradient_final = {});
 
   // What the last train() has recorded for the model's running statistics, so many numbers; 0 for a model
   // without. absorb_statistics() moves the running ones by one micro-batch's.
@@ -53,9 +57,12 @@ class Learner {
   // effect of the samples on each other included; else as evaluate() does.
   std::vector<double> sample_losses(const data::Batch& batch, std::int64_t step, bool training);
 
-  // The gradient buffers, one per parameter group, in the memory of the device.
-  std::vector<std::span<float>> gradients();
-  void zero_gradients();
+  // Where the gradients are, one flat tensor, and where each parameter's lie in it. use_gradients() puts
+  // another one of the same size in its place.
+  const device::Tensor& gradients() const { return model_->parameters().gradients(); }
+  std::vector<comm::Slice> gradient_slices() const;
+  void use_gradients(const device::Tensor& flat) { model_->parameters().use_gradients(flat); }
+  device::Device& device() const { return *device_; }
 
   // L2 norm over all gradients times `gradient_scale`.
   double gradient_norm(double gradient_scale) const;

@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "comm/agreement.h"
+#include "comm/host_communicator.h"
+#include "comm/mpi_transport.h"
 #include "core/clock.h"
 #include "core/text.h"
 #include "train/config_rules.h"
@@ -29,13 +31,23 @@ int threads_of(const Config& config, const slurm::Allocation& allocation) {
   return std::max(1, allocation.cpus_per_task);
 }
 
+// The watchdog asks whether the main thread waits for its peers. Calls that go on in the background are not
+// the main thread's: they are not counted with those of `ranks`.
+std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& ranks, const Config& config) {
+  const comm::MpiGroup own(ranks.native());
+  comm::HostCommunicatorOptions options;
+  // The watchdog knows more about a step that hangs: it comes first.
+  options.limit_seconds = 2 * config.limits.step + 60;
+  return std::make_unique<comm::HostCommunicator>(comm::make_mpi_transport(own), options);
+}
+
 }  // namespace
 
 Run::Run(const Setting& setting)
     : setting_(setting),
       config_(setting.resolved.config),
       threads_(threads_of(config_, setting.allocation)),
-      reducer_comm_(setting.comm.duplicate()),
+      reducer_comm_(gradient_communicator(setting.comm, config_)),
       checkpoint_comm_(setting.comm.native()),
       guard_(config_.guard),
       best_(config_.eval) {
@@ -80,15 +92,25 @@ void Run::start(const RunOptions& options) {
   loader_.emplace(*train_data_, std::move(sampler), lanes, position(),
                   static_cast<std::size_t>(config_.data.prefetch), config_.train.steps - step_,
                   augment_options(config_), trace_.get());
-  reducer_ = comm::make_reducer(
-      config_.train.reduction == "exact" ? comm::ReduceMode::exact : comm::ReduceMode::fast, *reducer_comm_,
-      virtual_workers);
-  stepper_.emplace(config_, *learner_, *loader_, setting_.comm, *reducer_, setting_.watchdog, guard_,
+  make_reducer();
+  stepper_.emplace(config_, *learner_, *loader_, data::Sampler(*train_data_, sampler_config()), setting_.comm,
+                   *reducer_, setting_.watchdog, guard_,
                    Clock{[this] { return deadline_near(); }, [this] { return clock_says_save(); }},
                    trace_.get());
   patience_.emplace(config_.checkpoint.minutes, monotonic_seconds());
   stall_alarm_.emplace(60 * config_.guard.stalled_minutes, monotonic_seconds());
   announce();
+}
+
+void Run::make_reducer() {
+  comm::ReducerOptions options;
+  options.mode = config_.train.reduction == "exact" ? comm::ReduceMode::exact : comm::ReduceMode::fast;
+  options.lanes = static_cast<int>(config_.virtual_workers());
+  options.bucket = config_.comm.bucket_mib * (std::int64_t{1} << 20) / static_cast<std::int64_t>(sizeof(float));
+  options.trace = trace_.get();
+  options.waits = setting_.comm.shared_waits();
+  reducer_ = comm::make_reducer(*reducer_comm_, learner_->device(), learner_->gradients(),
+                                learner_->gradient_slices(), options);
 }
 
 void Run::open_data() {
@@ -317,9 +339,10 @@ Outcome Run::execute() {
 void Run::take_step() {
   setting_.watchdog.enter(Phase::step, step_ + 1);
   const data::Position at = position();
-  const StepReport report = stepper_->run(step_);
+  const StepReport report = stepper_->run(step_, at);
   votes_ = report.votes;
   save_by_clock_ = report.save_due;
+  if (report.overlap) setting_.log.info(*report.overlap);
   if (report.abandoned) return;
   step_seconds_ = std::max(report.seconds, 0.9 * step_seconds_);
   if (!report.anomaly.empty()) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checkpoint/save.h"
+#include "comm/communicator.h"
 #include "comm/mpi_group.h"
 #include "comm/reducer.h"
 #include "core/log.h"
@@ -75,6 +76,7 @@ class Run {
 
  private:
   void open_data();
+  void make_reducer();
   void check_same_data();
   void check_content();
   ResumeSetting resume_setting(bool fork) const;
@@ -125,7 +127,7 @@ class Run {
   const Config& config_;
   int threads_;
   std::unique_ptr<Trace> trace_;  // null: none; outlives all that writes to it
-  std::unique_ptr<comm::Group> reducer_comm_;
+  std::unique_ptr<comm::Communicator> reducer_comm_;
   comm::MpiGroup checkpoint_comm_;
 
   std::optional<data::Dataset> train_data_;

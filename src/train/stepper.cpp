@@ -26,11 +26,13 @@ optim::ScheduleOptions schedule_of(const Config::Optim& optim) {
 
 }  // namespace
 
-Stepper::Stepper(const Config& config, Learner& learner, data::Loader& loader, comm::Group& comm,
-                 comm::Reducer& reducer, Watchdog& watchdog, const Guard& guard, Clock clock, Trace* trace)
+Stepper::Stepper(const Config& config, Learner& learner, data::Loader& loader, data::Sampler sampler,
+                 comm::Group& comm, comm::Reducer& reducer, Watchdog& watchdog, const Guard& guard,
+                 Clock clock, Trace* trace)
     : config_(config),
       learner_(learner),
       loader_(loader),
+      sampler_(std::move(sampler)),
       comm_(comm),
       reducer_(reducer),
       watchdog_(watchdog),
@@ -38,12 +40,14 @@ Stepper::Stepper(const Config& config, Learner& learner, data::Loader& loader, c
       clock_(std::move(clock)),
       trace_(trace),
       lanes_(comm::lanes_of(comm.rank(), comm.size(), static_cast<int>(config.virtual_workers()))),
-      packet_(static_cast<int>(config.virtual_workers()), quantities, flags),
-      statistics_(learner, comm, static_cast<int>(config.virtual_workers())),
-      schedule_(schedule_of(config.optim)) {}
+      packet_(static_cast<int>(config.virtual_workers()), quantities, flags,
+              static_cast<std::size_t>(learner.statistic_count())),
+      statistics_(learner, packet_),
+      schedule_(schedule_of(config.optim)),
+      overlap_(config.comm.overlap, comm.size()),
+      present_(static_cast<std::size_t>(config.virtual_workers())) {}
 
 StopVotes Stepper::compute(std::int64_t steps_done, StepReport& report) {
-  bool accumulate = false;
   for (int lane = lanes_.first; lane < lanes_.last; ++lane) {
     const double asked = monotonic_seconds();
     std::optional<data::Batch> batch;
@@ -57,72 +61,60 @@ StopVotes Stepper::compute(std::int64_t steps_done, StepReport& report) {
     }
     const double ready = monotonic_seconds();
     report.data_seconds += ready - asked;
-    double loss = 0;
-    if (batch->size > 0) {
-      const BatchResult result = learner_.train(*batch, steps_done, accumulate);
-      statistics_.record(lane);
-      loss = result.loss / static_cast<double>(batch->size);
-      packet_.set(loss_sum, lane, result.loss);
-      packet_.set(correct_count, lane, static_cast<double>(result.correct));
-      packet_.set(sample_count, lane, static_cast<double>(batch->size));
-      if (reducer_.wants_each_lane()) {
-        const Span span(trace_, "add to the tree", "reduction");
-        const auto gradients = learner_.gradients();
-        reducer_.add(lane, gradients);
-      } else {
-        accumulate = true;
-      }
-    }
-    taken_.push_back({std::move(*batch), loss});
+    if (batch->size > 0) train_lane(lane, *batch, steps_done);
+    taken_.push_back({std::move(*batch), packet_.value(loss_sum, lane)});
     report.compute_seconds += monotonic_seconds() - ready;
   }
-  // A rank without samples in a short last step brings zeros to the sum.
-  if (!reducer_.wants_each_lane() && !accumulate) learner_.zero_gradients();
   return {};
 }
 
-StepReport Stepper::run(std::int64_t steps_done) {
+void Stepper::train_lane(int lane, const data::Batch& batch, std::int64_t steps_done) {
+  const comm::Reducer::Place place = reducer_.begin_lane(lane);
+  learner_.use_gradients(place.gradient);
+  const BatchResult result = learner_.train(batch, steps_done, place.accumulate,
+                                            [this](std::size_t p) { reducer_.finish_parameter(p); });
+  statistics_.record(lane);
+  packet_.set(loss_sum, lane, result.loss);
+  packet_.set(correct_count, lane, static_cast<double>(result.correct));
+  packet_.set(sample_count, lane, static_cast<double>(batch.size));
+  const Span span(trace_, "add to the tree", "reduction");
+  reducer_.end_lane();
+}
+
+// With overlap other ranks count on this one's gradients as soon as it has begun the step: they are summed
+// before anything is agreed upon, in a step that is given up as well. Without, the packet comes first.
+StepReport Stepper::run(std::int64_t steps_done, const data::Position& at) {
   StepReport report;
   const Span span(trace_, "step", "step", steps_done + 1);
   const double begin = monotonic_seconds();
   packet_.clear();
-  reducer_.begin_step();
-  StopVotes mine = compute(steps_done, report);
-  if (any(mine)) {
-    packet_.raise(abandon_flag);
-  } else {
-    mine = local_votes(clock_.deadline_near());
+  for (std::size_t lane = 0; lane < present_.size(); ++lane) {
+    present_[lane] = sampler_.lane_samples(at.step_in_epoch, static_cast<std::int64_t>(lane)) > 0 ? 1 : 0;
   }
-  for (std::size_t i = 0; i < stop_causes; ++i) {
-    if (mine[i] != 0) packet_.raise(i);
+  reducer_.begin_step(present_, overlap_.on());
+  const StopVotes given_up = compute(steps_done, report);
+  // What the reducer waited for was not computation.
+  report.compute_seconds -= reducer_.seconds_waited();
+  report.communication_seconds += reducer_.seconds_waited();
+  const bool summed_early = reducer_.overlaps();
+  if (summed_early) {
+    if (any(given_up)) {
+      reducer_.abandon();
+    } else {
+      sum_gradients(report);
+    }
   }
-  if (clock_.save_due()) packet_.raise(save_flag);
-  const double at = monotonic_seconds();
-  {
-    const Watchdog::Waiting waiting(watchdog_);
-    const Span agreement(trace_, "agreement", "reduction");
-    packet_.reduce(comm_);
-  }
-  report.communication_seconds += monotonic_seconds() - at;
-  for (std::size_t i = 0; i < stop_causes; ++i) report.votes[i] = packet_.raised(i);
-  report.save_due = packet_.raised(save_flag) > 0;
-  report.abandoned = packet_.raised(abandon_flag) > 0;
+  agree(given_up, report);
   if (report.abandoned) {
     recycle();
     return report;
   }
 
-  report.samples = std::llround(packet_.sum(sample_count));
-  report.loss = packet_.sum(loss_sum) / static_cast<double>(report.samples);
-  if (learner_.counts_correct()) {
-    report.accuracy = packet_.sum(correct_count) / static_cast<double>(report.samples);
-  }
-  report.learning_rate = learning_rate(steps_done);
-  report.gradient_norm = std::numeric_limits<double>::quiet_NaN();
+  report_loss(steps_done, report);
   report.anomaly = guard_.fault_of_loss(report.loss);
   const bool by_gradient = report.anomaly.empty();
   if (by_gradient) {
-    sum_gradients(report);
+    if (!summed_early) sum_gradients(report);
     update(report);
   }
   if (!report.anomaly.empty()) {
@@ -132,16 +124,47 @@ StepReport Stepper::run(std::int64_t steps_done) {
   }
   recycle();
   report.seconds = monotonic_seconds() - begin;
+  report.overlap = overlap_.record({report.seconds, report.communication_seconds}, comm_);
   return report;
+}
+
+void Stepper::agree(StopVotes mine, StepReport& report) {
+  if (any(mine)) {
+    packet_.raise(abandon_flag);
+  } else {
+    mine = local_votes(clock_.deadline_near());
+  }
+  for (std::size_t i = 0; i < stop_causes; ++i) {
+    if (mine[i] != 0) packet_.raise(i);
+  }
+  if (clock_.save_due()) packet_.raise(save_flag);
+  const double begin = monotonic_seconds();
+  {
+    const Watchdog::Waiting waiting(watchdog_);
+    const Span agreement(trace_, "agreement", "reduction");
+    packet_.gather(comm_);
+  }
+  report.communication_seconds += monotonic_seconds() - begin;
+  for (std::size_t i = 0; i < stop_causes; ++i) report.votes[i] = packet_.raised(i);
+  report.save_due = packet_.raised(save_flag) > 0;
+  report.abandoned = packet_.raised(abandon_flag) > 0;
+}
+
+void Stepper::report_loss(std::int64_t steps_done, StepReport& report) const {
+  report.samples = std::llround(packet_.sum(sample_count));
+  report.loss = packet_.sum(loss_sum) / static_cast<double>(report.samples);
+  if (learner_.counts_correct()) {
+    report.accuracy = packet_.sum(correct_count) / static_cast<double>(report.samples);
+  }
+  report.learning_rate = learning_rate(steps_done);
+  report.gradient_norm = std::numeric_limits<double>::quiet_NaN();
 }
 
 void Stepper::sum_gradients(StepReport& report) {
   const double begin = monotonic_seconds();
   const Watchdog::Waiting waiting(watchdog_);
   const Span reduction(trace_, "reduction", "reduction");
-  const auto gradients = learner_.gradients();
-  reducer_.finish(gradients);
-  statistics_.gather();
+  learner_.use_gradients(reducer_.finish());
   report.communication_seconds += monotonic_seconds() - begin;
 }
 

@@ -13,11 +13,13 @@
 #include "comm/step_packet.h"
 #include "core/trace.h"
 #include "data/loader.h"
+#include "data/sampler.h"
 #include "optim/schedule.h"
 #include "train/config.h"
 #include "train/guard.h"
 #include "train/lane_statistics.h"
 #include "train/learner.h"
+#include "train/overlap.h"
 #include "train/stop.h"
 #include "train/suspects.h"
 #include "train/watchdog.h"
@@ -41,8 +43,9 @@ struct StepReport {
   // Of this rank, in seconds.
   double data_seconds = 0;
   double compute_seconds = 0;
-  double communication_seconds = 0;
+  double communication_seconds = 0;  // the main thread's, for other ranks
   double seconds = 0;
+  std::optional<std::string> overlap;  // what the trial of both ways has found, in the step that ends it
 };
 
 // What rank 0's clock says, asked in each step and told to all; false on other ranks.
@@ -53,13 +56,14 @@ struct Clock {
 
 class Stepper {
  public:
-  // All references must outlive the stepper. `comm` is for the step's small collectives; the reducer has its
-  // own communicator. `trace` may be null.
-  Stepper(const Config& config, Learner& learner, data::Loader& loader, comm::Group& comm,
-          comm::Reducer& reducer, Watchdog& watchdog, const Guard& guard, Clock clock, Trace* trace);
+  // All references must outlive the stepper. `sampler` is the loader's. `comm` is for the step's small
+  // collectives; the reducer has its own communicator. `trace` may be null.
+  Stepper(const Config& config, Learner& learner, data::Loader& loader, data::Sampler sampler,
+          comm::Group& comm, comm::Reducer& reducer, Watchdog& watchdog, const Guard& guard, Clock clock,
+          Trace* trace);
 
-  // The step after `steps_done` steps. Collective.
-  StepReport run(std::int64_t steps_done);
+  // The step after `steps_done` steps, whose samples are those of `at`. Collective.
+  StepReport run(std::int64_t steps_done, const data::Position& at);
 
   // Of that step.
   double learning_rate(std::int64_t steps_done) const;
@@ -68,6 +72,12 @@ class Stepper {
   // Runs this rank's lanes. Any votes are those that came while waiting for data and made it give the step
   // up; they stay, whatever the clock says afterwards.
   StopVotes compute(std::int64_t steps_done, StepReport& report);
+  void train_lane(int lane, const data::Batch& batch, std::int64_t steps_done);
+  // What the ranks tell each other, into the report.
+  void agree(StopVotes mine, StepReport& report);
+  // What the loss and the counts of all lanes come to.
+  void report_loss(std::int64_t steps_done, StepReport& report) const;
+  // Replaces the gradients by their sum over all ranks.
   void sum_gradients(StepReport& report);
   void update(StepReport& report);
   void recycle();
@@ -75,6 +85,7 @@ class Stepper {
   const Config& config_;
   Learner& learner_;
   data::Loader& loader_;
+  data::Sampler sampler_;
   comm::Group& comm_;
   comm::Reducer& reducer_;
   Watchdog& watchdog_;
@@ -87,6 +98,8 @@ class Stepper {
   comm::StepPacket packet_;
   LaneStatistics statistics_;
   optim::ScheduleOptions schedule_;
+  Overlap overlap_;
+  std::vector<std::uint8_t> present_;  // by lane: whether it has samples in the present step
 };
 
 }  // namespace lockstep::train

@@ -3,7 +3,9 @@
 #include <catch2/catch.hpp>
 
 #include "../unit/data_fixture.h"
+#include "comm/host_communicator.h"
 #include "comm/mpi_group.h"
+#include "comm/mpi_transport.h"
 
 using namespace lockstep;
 
@@ -30,16 +32,18 @@ TEST_CASE("a step that was given up at the deadline is a vote to stop, whatever 
   const data::Dataset dataset = data::Dataset::open(folder.path());
   const train::Config config = defaults();
   comm::MpiGroup comm(MPI_COMM_SELF);
-  const auto reducer_comm = comm.duplicate();
-  const auto reducer = comm::make_reducer(comm::ReduceMode::exact, *reducer_comm, 1);
   train::Learner learner(config, 1, dataset.sample_shape(), dataset.outputs());
-  data::Loader exhausted(dataset, data::Sampler(dataset, {1, 4, 4, 4096}), {0, 1}, {0, 0}, 4, 0);
+  comm::HostCommunicator gradients(comm::make_mpi_transport(comm), {});
+  const auto reducer = comm::make_reducer(gradients, learner.device(), learner.gradients(),
+                                          learner.gradient_slices(), {comm::ReduceMode::exact, 1});
+  const data::Sampler sampler(dataset, {1, 4, 4, 4096});
+  data::Loader exhausted(dataset, sampler, {0, 1}, {0, 0}, 4, 0);
   train::Watchdog watchdog(config.limits, "n1", 0);
   const train::Guard guard(config.guard);
   int asked = 0;
-  train::Stepper stepper(config, learner, exhausted, comm, *reducer, watchdog, guard,
+  train::Stepper stepper(config, learner, exhausted, sampler, comm, *reducer, watchdog, guard,
                          train::Clock{[&] { return ++asked == 1; }, [] { return false; }}, nullptr);
-  const train::StepReport report = stepper.run(0);
+  const train::StepReport report = stepper.run(0, {});
   CHECK(report.abandoned);
   CHECK(train::describe(report.votes, 1) == "the time limit is near");
 }
