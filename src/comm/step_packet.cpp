@@ -50,7 +50,6 @@ void StepPacket::raise(std::size_t flag) {
 
 void StepPacket::gather(Group& comm) {
   const int ranks = comm.size();
-  if (ranks == 1) return;
   // Blocks of one size: rank 0 has as many lanes as any.
   const auto most = static_cast<std::size_t>(lanes_of(0, ranks, static_cast<int>(lanes_)).count());
   const std::size_t block =

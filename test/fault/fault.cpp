@@ -2,6 +2,7 @@
 //
 //   LOCKSTEP_FAULT=FUNCTION:COUNT:RANK:ACTION[:PATH]
 //     FUNCTION  H5Dwrite, H5Fflush, H5Fclose, pread, pwrite, pwritev, fsync, rename, MPI_Allreduce,
+//               MPI_collective (MPI_Allreduce and MPI_Allgather, of which each step has one),
 //               PMIx_Fence_nb (the answer to it, of which MPI_Init awaits two)
 //     COUNT     the first call struck, counted from 1 in each process
 //     RANK      the rank struck, or "all" (PMIX_RANK, SLURM_PROCID or OMPI_COMM_WORLD_RANK; 0 without them)
@@ -214,8 +215,13 @@ F* next(const char* name) {
 }
 
 Counter write_calls, flush_calls, close_calls, pread_calls, pwrite_calls, pwritev_calls, fsync_calls,
-    rename_calls, allreduce_calls, fence_calls;
-std::atomic<bool> reduced;
+    rename_calls, allreduce_calls, collective_calls, fence_calls;
+
+// Only a signal can be sent here: a collective that is not made would be an error of ours.
+void meet() {
+  (void)strikes("MPI_collective", collective_calls);
+  pace();
+}
 
 // PMIx's own types are not needed to pass a call on.
 using FenceDone = void (*)(int status, void* data);
@@ -287,12 +293,11 @@ ssize_t pwritev64(int fd, const iovec* parts, int count, off64_t offset) {
   return pwritev(fd, parts, count, offset);
 }
 
-int MPI_Allreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  // Only a signal can be sent here: a collective that is not made would be an error of ours.
-  (void)strikes("MPI_Allreduce", allreduce_calls);
-  reduced = true;
-  pace();
-  return next<decltype(MPI_Allreduce)>("MPI_Allreduce")(send, receive, count, type, op, comm);
+int MPI_Allgather(const void* send, int count, MPI_Datatype type, void* receive, int receive_count,
+                  MPI_Datatype receive_type, MPI_Comm comm) {
+  meet();
+  return next<decltype(MPI_Allgather)>("MPI_Allgather")(send, count, type, receive, receive_count,
+                                                        receive_type, comm);
 }
 
 // Open MPI loads the library when it needs it, after this one and for itself alone: it is not RTLD_NEXT's.
@@ -307,10 +312,10 @@ int PMIx_Fence_nb(const void* procs, size_t proc_count, const void* info, size_t
   return status;
 }
 
-// A rank that is alone reduces nothing: there the row of the step, in metrics.csv, sets the pace.
-ssize_t write(int fd, const void* data, size_t count) {
-  if (!reduced && !environment("LOCKSTEP_FAULT_PACE").empty() && path_of(fd).ends_with("metrics.csv")) pace();
-  return next<decltype(write)>("write")(fd, data, count);
+int MPI_Allreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  (void)strikes("MPI_Allreduce", allreduce_calls);
+  meet();
+  return next<decltype(MPI_Allreduce)>("MPI_Allreduce")(send, receive, count, type, op, comm);
 }
 
 int fsync(int fd) {

@@ -35,7 +35,7 @@ TEST_CASE("a step that was given up at the deadline is a vote to stop, whatever 
   train::Learner learner(config, 1, dataset.sample_shape(), dataset.outputs());
   comm::HostCommunicator gradients(comm::make_mpi_transport(comm), {});
   const auto reducer = comm::make_reducer(gradients, learner.device(), learner.gradients(),
-                                          learner.gradient_slices(), {comm::ReduceMode::exact, 1});
+                                          learner.gradient_slices(), comm::ReducerOptions{});
   const data::Sampler sampler(dataset, {1, 4, 4, 4096});
   data::Loader exhausted(dataset, sampler, {0, 1}, {0, 0}, 4, 0);
   train::Watchdog watchdog(config.limits, "n1", 0);

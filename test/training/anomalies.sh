@@ -41,7 +41,7 @@ chain_of() {
   while ((code == 75)); do
     ((attempt < 40)) || return 1
     code=0
-    LOCKSTEP_FAULT=MPI_Allreduce:${counts[attempt % 3]}:0:term LOCKSTEP_FAULT_MARKER="$run.struck$attempt." \
+    LOCKSTEP_FAULT=MPI_collective:${counts[attempt % 3]}:0:term LOCKSTEP_FAULT_MARKER="$run.struck$attempt." \
       preloaded=yes guarded "${numbers[attempt % 3]}" "$run" "${@:2}" >>"$run.log" 2>&1 || code=$?
     where+=" $(($(rows "$run/metrics.csv") - 1))"
     attempt=$((attempt + 1))
