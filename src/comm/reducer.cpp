@@ -13,22 +13,6 @@ namespace lockstep::comm {
 
 namespace {
 
-// One more that waits, for its own lifetime.
-class Counted {
- public:
-  explicit Counted(std::atomic<int>* waits) : waits_(waits) {
-    if (waits_ != nullptr) ++*waits_;
-  }
-  ~Counted() {
-    if (waits_ != nullptr) --*waits_;
-  }
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-
- private:
-  std::atomic<int>* waits_;
-};
-
 // Buckets of whole cache lines for each rank, so that slices are equal but in the last one.
 std::int64_t whole_slices(std::int64_t bucket, int ranks) {
   constexpr std::int64_t line = 64 / sizeof(float);
@@ -45,8 +29,7 @@ Reducer::Reducer(Communicator& comm, device::Device& device, const device::Tenso
       plan_(parameters, gradient.count(), whole_slices(options.bucket, comm.size())),
       lanes_(options.lanes),
       block_(lanes_of(comm.rank(), comm.size(), options.lanes)),
-      trace_(options.trace),
-      waits_(options.waits) {}
+      trace_(options.trace) {}
 
 void Reducer::begin_step(std::span<const std::uint8_t> present, bool overlap) {
   if (static_cast<int>(present.size()) != lanes_) {
@@ -109,7 +92,6 @@ void Reducer::start_up_to(std::size_t buckets) {
 void Reducer::wait(Pending& pending) {
   if (pending.done()) return;
   const Span span(trace_, "wait for the sum", "reduction");
-  const Counted counted(waits_.get());
   const double begin = monotonic_seconds();
   pending.wait();
   waited_ += monotonic_seconds() - begin;

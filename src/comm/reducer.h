@@ -2,7 +2,6 @@
 // is complete, while backward computes the next ones, or all of them afterwards.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -26,8 +25,6 @@ struct ReducerOptions {
   int lanes = 1;
   std::int64_t bucket = 1 << 20;  // elements that are summed at once
   Trace* trace = nullptr;         // shows when the calling thread waits; null: none
-  // Counts the waits of the calling thread for peers; null: nobody wants to know.
-  std::shared_ptr<std::atomic<int>> waits;
 };
 
 // Rank r owns the lanes lanes_of(r, comm.size(), lanes). One step is, on every rank,
@@ -97,7 +94,6 @@ class Reducer {
   void start_up_to(std::size_t buckets);
 
   Trace* trace_;
-  std::shared_ptr<std::atomic<int>> waits_;
   std::vector<std::uint8_t> present_;
   bool overlap_ = false;
   double waited_ = 0;

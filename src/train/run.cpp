@@ -31,14 +31,11 @@ int threads_of(const Config& config, const slurm::Allocation& allocation) {
   return std::max(1, allocation.cpus_per_task);
 }
 
-// The watchdog asks whether the main thread waits for its peers. Calls that go on in the background are not
-// the main thread's: they are not counted with those of `ranks`.
 std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& ranks, const Config& config) {
-  const comm::MpiGroup own(ranks.native());
   comm::HostCommunicatorOptions options;
   // The watchdog knows more about a step that hangs: it comes first.
   options.limit_seconds = 2 * config.limits.step + 60;
-  return std::make_unique<comm::HostCommunicator>(comm::make_mpi_transport(own), options);
+  return std::make_unique<comm::HostCommunicator>(comm::make_mpi_transport(ranks), options);
 }
 
 }  // namespace
@@ -108,7 +105,6 @@ void Run::make_reducer() {
   options.lanes = static_cast<int>(config_.virtual_workers());
   options.bucket = config_.comm.bucket_mib * (std::int64_t{1} << 20) / static_cast<std::int64_t>(sizeof(float));
   options.trace = trace_.get();
-  options.waits = setting_.comm.shared_waits();
   reducer_ = comm::make_reducer(*reducer_comm_, learner_->device(), learner_->gradients(),
                                 learner_->gradient_slices(), options);
 }
