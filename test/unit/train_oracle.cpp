@@ -5,10 +5,13 @@
 #include <map>
 #include <numeric>
 
+#include "comm/host_communicator.h"
+#include "comm/reducer.h"
 #include "data/batch.h"
 #include "optim/gradient_norm.h"
 #include "optim/schedule.h"
 #include "oracle_file.h"
+#include "ranks.h"
 #include "train/config.h"
 #include "train/learner.h"
 
@@ -196,6 +199,65 @@ TEST_CASE("the mlp trains as in PyTorch", "[oracle]") {
   }
   repeat("mlp", "sgd", 3);
   repeat("mlp", "adamw", 2);
+}
+
+TEST_CASE("two ranks in fast mode train as two of PyTorch's DistributedDataParallel", "[oracle]") {
+  const OracleFile file("mlp");
+  const OracleFile recorded("mlp_ddp");  // make_ddp.py
+  const std::string group = "cases/sgd";
+  const Config config = config_of(file, group);
+  const Samples samples(file, false);
+  constexpr int ranks = 2;
+  const auto steps = static_cast<std::int64_t>(recorded.number("/", "steps"));
+  const auto batch = static_cast<std::int64_t>(file.number("/", "batch"));
+  const std::vector<double> rates = file.doubles(group + "/learning_rates");
+  const std::vector<std::uint8_t> present(ranks, 1);
+  const double mean = 1. / static_cast<double>(batch);
+  // HDF5 is not for several threads at once.
+  std::vector<std::unique_ptr<Learner>> learners;
+  for (int rank = 0; rank < ranks; ++rank) {
+    learners.push_back(std::make_unique<Learner>(config, 1, samples.sample_shape, samples.outputs()));
+    start_from(file, *learners.back());
+  }
+  for (const bool overlap : {false, true}) {
+    std::vector<std::vector<double>> losses(ranks);
+    std::vector<Learner::Snapshot> starts;
+    for (const auto& learner : learners) starts.push_back(learner->snapshot());
+    std::vector<Tensors> finals(ranks);
+    as_ranks(ranks, {}, [&](std::unique_ptr<lockstep::comm::Transport> transport) {
+      const int rank = transport->rank();
+      const auto at = static_cast<std::size_t>(rank);
+      Learner& learner = *learners[at];
+      lockstep::comm::HostCommunicator comm(std::move(transport), {});
+      lockstep::comm::ReducerOptions options;
+      options.lanes = ranks;
+      options.bucket = 500;
+      const auto reducer = lockstep::comm::make_reducer(comm, learner.device(), learner.gradients(),
+                                                        learner.gradient_slices(), options);
+      for (std::int64_t step = 0; step < steps; ++step) {
+        reducer->begin_step(present, overlap);
+        const auto place = reducer->begin_lane(rank);
+        learner.use_gradients(place.gradient);
+        const Batch mine = samples.batch(step * batch + rank * batch / ranks, batch / ranks);
+        losses[at].push_back(learner
+                                 .train(mine, step, place.accumulate,
+                                        [&](std::size_t parameter) { reducer->finish_parameter(parameter); })
+                                 .loss);
+        reducer->end_lane();
+        learner.use_gradients(reducer->finish());
+        learner.update(rates[static_cast<std::size_t>(step)], mean);
+      }
+      finals[at] = tensors_of(learner);
+    });
+    const std::vector<double> wanted = recorded.doubles("losses");
+    for (std::size_t step = 0; step < wanted.size(); ++step) {
+      INFO("step " << step << " overlap " << overlap);
+      CHECK((losses[0][step] + losses[1][step]) * mean == Approx(wanted[step]).epsilon(loss_tolerance));
+    }
+    CHECK(finals[0] == finals[1]);
+    compare(recorded, "final", finals[0], "model");
+    for (std::size_t rank = 0; rank < starts.size(); ++rank) learners[rank]->restore(starts[rank], 0);
+  }
 }
 
 TEST_CASE("the cnn trains as in PyTorch", "[oracle]") {
