@@ -1,5 +1,5 @@
-// The reducer behind ReduceMode::fast: gradients accumulate over the rank's lanes in one buffer, of which each
-// bucket goes through the communicator's all-reduce.
+// The reducer behind ReduceMode::fast: gradients accumulate over the rank's lanes in one buffer, of which
+// each bucket goes through the communicator's all-reduce.
 #pragma once
 
 #include <vector>

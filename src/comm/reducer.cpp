@@ -71,8 +71,8 @@ void Reducer::end_lane() {
 
 device::Tensor Reducer::finish() {
   if (last_lane_ >= 0 && !in_last_) {
-    throw Error(ExitCode::internal, fmt::format("rank {} misses the gradient of lane {}", comm_.rank(),
-                                                last_lane_));
+    throw Error(ExitCode::internal,
+                fmt::format("rank {} misses the gradient of lane {}", comm_.rank(), last_lane_));
   }
   start_up_to(plan_.buckets().size());
   return complete();

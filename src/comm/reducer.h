@@ -1,5 +1,5 @@
-// The sum of all lanes' gradients on every rank, in buckets: each is summed as soon as this rank's share of it
-// is complete, while backward computes the next ones, or all of them afterwards.
+// The sum of all lanes' gradients on every rank, in buckets: each is summed as soon as this rank's share of
+// it is complete, while backward computes the next ones, or all of them afterwards.
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,7 @@ class StepPacket {
   std::size_t quantities_;
   std::size_t flags_;
   std::size_t row_;
-  std::vector<double> values_;  // [quantity][lane], then one per flag
+  std::vector<double> values_;   // [quantity][lane], then one per flag
   std::vector<float> attached_;  // [lane][row]
   std::vector<std::byte> mine_;  // as they travel
   std::vector<std::byte> all_;

@@ -132,7 +132,8 @@ std::vector<Key> make_keys() {
       {"comm.overlap", "auto",
        "sum gradients while others are still computed: on, off, or auto, which tries both in the first steps",
        allowed, one_of(&C::comm, &C::Comm::overlap, {"auto", "on", "off"})},
-      {"comm.bucket_mib", "4", "MiB of gradients that are summed at once: each bucket while later ones are computed", allowed,
+      {"comm.bucket_mib", "4",
+       "MiB of gradients that are summed at once: each bucket while later ones are computed", allowed,
        whole(&C::comm, &C::Comm::bucket_mib, 1, 4096)},
 
       {"limits.start", "600",

@@ -8,8 +8,8 @@
 
 namespace lockstep::train {
 
-// Each lane's micro-batch has statistics of its own. All ranks get all of them, attached to the step's packet,
-// and apply them one after the other in the order of the lanes, as one process would that runs all
+// Each lane's micro-batch has statistics of its own. All ranks get all of them, attached to the step's
+// packet, and apply them one after the other in the order of the lanes, as one process would that runs all
 // micro-batches: the same bits for any number of ranks. Costs nothing for a model without such statistics.
 class LaneStatistics {
  public:

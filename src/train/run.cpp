@@ -103,7 +103,8 @@ void Run::make_reducer() {
   comm::ReducerOptions options;
   options.mode = config_.train.reduction == "exact" ? comm::ReduceMode::exact : comm::ReduceMode::fast;
   options.lanes = static_cast<int>(config_.virtual_workers());
-  options.bucket = config_.comm.bucket_mib * (std::int64_t{1} << 20) / static_cast<std::int64_t>(sizeof(float));
+  options.bucket =
+      config_.comm.bucket_mib * (std::int64_t{1} << 20) / static_cast<std::int64_t>(sizeof(float));
   options.trace = trace_.get();
   reducer_ = comm::make_reducer(*reducer_comm_, learner_->device(), learner_->gradients(),
                                 learner_->gradient_slices(), options);

@@ -3,12 +3,12 @@
 #include <cstring>
 #include <numeric>
 
+#include "../unit/reducer_bench.h"
 #include "comm/mpi_group.h"
 #include "comm/mpi_transport.h"
 #include "comm/step_packet.h"
 #include "core/error.h"
 #include "core/philox.h"
-#include "../unit/reducer_bench.h"
 #include "ranks.h"
 
 using namespace lockstep;
@@ -32,7 +32,8 @@ TEST_CASE("exact reduction gives the tree's bits for every number of ranks", "[c
         std::iota(order.rbegin(), order.rend(), 0);
         const auto backwards = comm->reordered(order);
         for (const Way way : {Way{1, true}, Way{1, false}, Way{192, true}, Way{1 << 20, false}}) {
-          ReducerBench bench(comm::make_mpi_transport(way.overlap ? *comm : *backwards), comm::ReduceMode::exact, lanes, size, way.bucket);
+          ReducerBench bench(comm::make_mpi_transport(way.overlap ? *comm : *backwards),
+                             comm::ReduceMode::exact, lanes, size, way.bucket);
           for (const auto& present : cases) {
             std::vector<float> wanted = reference(0, comm::tree_width(lanes), present, size);
             wanted.resize(size);
@@ -86,7 +87,8 @@ TEST_CASE("fast reduction sums what the ranks bring", "[comm]") {
 TEST_CASE("a reducer refuses what it cannot do", "[comm]") {
   const MpiGroup comm(MPI_COMM_WORLD);
   if (comm.size() > 1) {
-    CHECK_THROWS_AS(ReducerBench(comm::make_mpi_transport(comm), comm::ReduceMode::exact, comm.size() - 1, 3, 16), Error);
+    CHECK_THROWS_AS(
+        ReducerBench(comm::make_mpi_transport(comm), comm::ReduceMode::exact, comm.size() - 1, 3, 16), Error);
   }
   ReducerBench bench(comm::make_mpi_transport(comm), comm::ReduceMode::exact, 64, 3, 16);
   std::vector<bool> present(64, true);

@@ -6,8 +6,7 @@
 
 using namespace lockstep;
 
-TEST_CASE("both ways are tried by turns, and the ranks take the one that is faster on the whole",
-          "[train]") {
+TEST_CASE("both ways are tried by turns, and the ranks take the one that is faster on the whole", "[train]") {
   comm::MpiGroup comm(MPI_COMM_WORLD);
   const int ranks = comm.size();
   for (const bool faster : {true, false}) {

@@ -1,8 +1,8 @@
 // The reducers with threads as ranks, as many as there are lanes; test/mpi has the same over MPI.
 #include "comm/reducer.h"
 
-#include <catch2/catch.hpp>
 #include <fmt/format.h>
+#include <catch2/catch.hpp>
 
 #include "ranks.h"
 #include "reducer_bench.h"
@@ -40,7 +40,8 @@ TEST_CASE("exact sums have one result on 1 to 8 ranks, in buckets of any size, o
           for (const bool overlap : {false, true}) {
             for (std::size_t i = 0; i < cases.size(); ++i) {
               need(same_bits(bench.step(cases[i], overlap), wanted[i]),
-                   fmt::format("lanes {} ranks {} bucket {} overlap {} case {}", lanes, ranks, bucket, overlap, i));
+                   fmt::format("lanes {} ranks {} bucket {} overlap {} case {}", lanes, ranks, bucket,
+                               overlap, i));
             }
           }
         });

@@ -1,5 +1,5 @@
-// What the tests of the reducers share: gradients whose sums show every change of order, and a rank that brings
-// them.
+// What the tests of the reducers share: gradients whose sums show every change of order, and a rank that
+// brings them.
 #pragma once
 
 #include <cmath>
@@ -32,7 +32,8 @@ inline std::vector<float> lane_gradient(int lane, std::size_t size) {
 }
 
 // The definition, recursively: what the reducer must reproduce bit for bit.
-inline std::vector<float> reference(int first, int width, const std::vector<bool>& present, std::size_t size) {
+inline std::vector<float> reference(int first, int width, const std::vector<bool>& present,
+                                    std::size_t size) {
   if (width == 1) {
     const auto lane = static_cast<std::size_t>(first);
     return lane < present.size() && present[lane] ? lane_gradient(first, size) : std::vector<float>();
@@ -48,8 +49,8 @@ inline std::vector<float> reference(int first, int width, const std::vector<bool
 // front to the back but for the first, and a communicator of its own.
 class ReducerBench {
  public:
-  ReducerBench(std::unique_ptr<lockstep::comm::Transport> transport, lockstep::comm::ReduceMode mode, int lanes, std::size_t size,
-               std::int64_t bucket)
+  ReducerBench(std::unique_ptr<lockstep::comm::Transport> transport, lockstep::comm::ReduceMode mode,
+               int lanes, std::size_t size, std::int64_t bucket)
       : size_(static_cast<std::int64_t>(size)),
         own_(lockstep::comm::lanes_of(transport->rank(), transport->size(), lanes)),
         comm_(std::move(transport), {}),
