@@ -8,12 +8,11 @@
 #include <thread>
 
 #include "comm/agreement.h"
-#include "comm/host_communicator.h"
-#include "comm/mpi_transport.h"
 #include "core/clock.h"
 #include "core/text.h"
 #include "train/config_rules.h"
 #include "train/data_check.h"
+#include "train/gradient_sum.h"
 #include "train/identity.h"
 #include "train/resume.h"
 #include "train/signal_report.h"
@@ -29,13 +28,6 @@ constexpr double assumed_fixed_seconds = 2;
 int threads_of(const Config& config, const slurm::Allocation& allocation) {
   if (config.train.threads > 0) return static_cast<int>(config.train.threads);
   return std::max(1, allocation.cpus_per_task);
-}
-
-std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& ranks, const Config& config) {
-  comm::HostCommunicatorOptions options;
-  // The watchdog knows more about a step that hangs: it comes first.
-  options.limit_seconds = 2 * config.limits.step + 60;
-  return std::make_unique<comm::HostCommunicator>(comm::make_mpi_transport(ranks), options);
 }
 
 }  // namespace
@@ -89,7 +81,7 @@ void Run::start(const RunOptions& options) {
   loader_.emplace(*train_data_, std::move(sampler), lanes, position(),
                   static_cast<std::size_t>(config_.data.prefetch), config_.train.steps - step_,
                   augment_options(config_), trace_.get());
-  make_reducer();
+  reducer_ = make_reducer(*reducer_comm_, *learner_, config_, trace_.get());
   stepper_.emplace(config_, *learner_, *loader_, data::Sampler(*train_data_, sampler_config()), setting_.comm,
                    *reducer_, setting_.watchdog, guard_,
                    Clock{[this] { return deadline_near(); }, [this] { return clock_says_save(); }},
@@ -97,17 +89,6 @@ void Run::start(const RunOptions& options) {
   patience_.emplace(config_.checkpoint.minutes, monotonic_seconds());
   stall_alarm_.emplace(60 * config_.guard.stalled_minutes, monotonic_seconds());
   announce();
-}
-
-void Run::make_reducer() {
-  comm::ReducerOptions options;
-  options.mode = config_.train.reduction == "exact" ? comm::ReduceMode::exact : comm::ReduceMode::fast;
-  options.lanes = static_cast<int>(config_.virtual_workers());
-  options.bucket =
-      config_.comm.bucket_mib * (std::int64_t{1} << 20) / static_cast<std::int64_t>(sizeof(float));
-  options.trace = trace_.get();
-  reducer_ = comm::make_reducer(*reducer_comm_, learner_->device(), learner_->gradients(),
-                                learner_->gradient_slices(), options);
 }
 
 void Run::open_data() {

@@ -76,7 +76,6 @@ class Run {
 
  private:
   void open_data();
-  void make_reducer();
   void check_same_data();
   void check_content();
   ResumeSetting resume_setting(bool fork) const;

@@ -1,0 +1,27 @@
+#include "train/gradient_sum.h"
+
+#include "comm/host_communicator.h"
+#include "comm/mpi_transport.h"
+
+namespace lockstep::train {
+
+std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& ranks, const Config& config) {
+  comm::HostCommunicatorOptions options;
+  // The watchdog knows more about a step that hangs: it comes first.
+  options.limit_seconds = 2 * config.limits.step + 60;
+  return std::make_unique<comm::HostCommunicator>(comm::make_mpi_transport(ranks), options);
+}
+
+std::unique_ptr<comm::Reducer> make_reducer(comm::Communicator& comm, const Learner& learner,
+                                            const Config& config, Trace* trace) {
+  constexpr std::int64_t elements_per_mib =
+      (std::int64_t{1} << 20) / static_cast<std::int64_t>(sizeof(float));
+  comm::ReducerOptions options;
+  options.mode = config.train.reduction == "exact" ? comm::ReduceMode::exact : comm::ReduceMode::fast;
+  options.lanes = static_cast<int>(config.virtual_workers());
+  options.bucket = config.comm.bucket_mib * elements_per_mib;
+  options.trace = trace;
+  return comm::make_reducer(comm, learner.device(), learner.gradients(), learner.gradient_slices(), options);
+}
+
+}  // namespace lockstep::train

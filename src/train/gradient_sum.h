@@ -1,0 +1,22 @@
+// What sums a run's gradients over its ranks, as the configuration wants it.
+#pragma once
+
+#include <memory>
+
+#include "comm/communicator.h"
+#include "comm/mpi_group.h"
+#include "comm/reducer.h"
+#include "core/trace.h"
+#include "train/config.h"
+#include "train/learner.h"
+
+namespace lockstep::train {
+
+// Collective.
+std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& ranks, const Config& config);
+
+// All must outlive it; `trace` may be null. Throws Error(bad_config) for more ranks than lanes.
+std::unique_ptr<comm::Reducer> make_reducer(comm::Communicator& comm, const Learner& learner,
+                                            const Config& config, Trace* trace);
+
+}  // namespace lockstep::train
