@@ -182,8 +182,8 @@ device::Tensor ExactReducer::add_up(TreeNode node, std::span<const Partial> part
     any = any || is_below(part.node, node);
   }
   if (!any) return {};
-  const device::Tensor left = add_up({node.level - 1, 2 * node.index}, parts, favourite);
-  const device::Tensor right = add_up({node.level - 1, 2 * node.index + 1}, parts, favourite);
+  device::Tensor left = add_up({node.level - 1, 2 * node.index}, parts, favourite);
+  device::Tensor right = add_up({node.level - 1, 2 * node.index + 1}, parts, favourite);
   if (!left) return right;
   if (!right) return left;
   const bool into_right = right.data() == favourite;
@@ -197,7 +197,7 @@ device::Tensor ExactReducer::take_buffer() {
     buffers_.push_back(device_.zeros(buffers_.front().shape()));
     return buffers_.back();
   }
-  const device::Tensor buffer = free_.back();
+  device::Tensor buffer = free_.back();
   free_.pop_back();
   return buffer;
 }
