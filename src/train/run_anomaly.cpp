@@ -54,6 +54,8 @@ void Run::skip(const StepPosition& at, const StepReport& report, const std::stri
 
 void Run::roll_back(const std::string& what) {
   const std::int64_t bad = step_ + 1;
+  // By where it should go, not by where it comes: which checkpoints are intact is no matter of the run's.
+  guard_.count_rollback(bad, what, rollback_step_);
   setting_.watchdog.enter(Phase::checkpoint, step_);
   checkpoint::State state;  // of the start
   state.values["evaluated_step"] = std::int64_t{-1};

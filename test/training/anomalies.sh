@@ -106,6 +106,17 @@ case_a_rollback_passes_by_what_the_clock_and_stops_have_saved() {
   chain_of "$run-chain" "$@" && same_anomalies "$run" "$run-chain"
 }
 
+case_a_run_that_always_goes_back_to_the_same_step_ends() {
+  local run=$scratch/rollback-limit
+  planted
+  set -- --guard.anomaly=rollback --checkpoint.every=0 --guard.max_anomalies=2
+  # Bad steps 9 and 19 lie behind the checkpoint that the second start goes on from.
+  exits 0 guarded 0 "$run" "$@" --train.steps=30 >"$run.log" 2>&1 || return 1
+  exits 78 guarded 2 "$run" "$@" >"$run.log" 2>&1 || return 1
+  grep -q 'step 37: the loss is nan; .*the run has gone back to step 0 2 times' "$run.log" || return 1
+  exits 0 guarded 2 "$run" "$@" --guard.max_anomalies=3 >"$run.log" 2>&1 && each_step_once "$run/metrics.csv" 40
+}
+
 case_a_rollback_finds_another_checkpoint_where_the_wanted_one_is_damaged() {
   local run=$scratch/rollback-damaged
   planted
