@@ -39,7 +39,8 @@ std::string Run::worst_sample(const StepReport& report) const {
   }
   const Suspect& worst = suspects.worst.front();
   const data::Shard& shard = train_data_->shard_of(worst.sample);
-  return fmt::format("; the worst of {} samples is row {} of {}", report.samples,
+  return fmt::format("; {} of {} samples is row {} of {}",
+                     worst.input > 0 ? "the one with the largest inputs" : "the worst", report.samples,
                      worst.sample - shard.first_id, shard.file.string());
 }
 

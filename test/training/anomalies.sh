@@ -2,12 +2,16 @@
 # Cases of bad samples, early stops and best checkpoints. Sourced by `test`, which sets what is used here.
 
 # Sample 137 (row 37 of part-1.h5) is finite, and yet a model overflows on it: it comes in steps 9, 19 and 37.
-planted() {
-  [[ ! -d $scratch/planted ]] || return 0
+planted() { # once, also by cases side by side
+  exec {planting}>"$scratch/planting" && flock "$planting"
+  [[ -e $scratch/planted.conf ]] || make_planted_data
+  exec {planting}>&-
+}
+make_planted_data() {
   "$build/test/training/make_planted" "$scratch/planted" 3 100 137 3e38
   "$build/test/training/make_planted" "$scratch/outlier" 3 100 137 1e6
   "$build/test/training/make_planted" "$scratch/clean" 1 60
-  cat >"$scratch/planted.conf" <<END
+  cat >"$scratch/planted.new" <<END
 [data]
 train = $scratch/planted
 test = $scratch/clean
@@ -29,6 +33,7 @@ batch = 16
 [checkpoint]
 every = 6
 END
+  mv "$scratch/planted.new" "$scratch/planted.conf"
 }
 
 # guarded N RUN ARGS...: trains on the planted data on N ranks.

@@ -176,6 +176,20 @@ TEST_CASE("among finite losses those near the worst one are listed", "[suspects]
   CHECK(samples_of(merged(lists)) == std::vector<std::int64_t>{12, 11});
 }
 
+TEST_CASE("a sample with outlying inputs is told by the largest of them", "[suspects]") {
+  data::Batch batch;
+  batch.size = 3;
+  batch.x = {1, -2, 3, 0.5, -31, 2};
+  CHECK(outlying_inputs(batch) == std::vector<double>{0, 0, 31});
+  batch.x[4] = -20;  // ten times as much as usual, not more
+  CHECK(outlying_inputs(batch) == std::vector<double>{0, 0, 0});
+  batch.size = 1;  // nothing to compare with
+  CHECK(outlying_inputs(batch) == std::vector<double>{0});
+  // The size of the input decides among them, whatever their losses.
+  const std::vector<Suspects> lists = {{{{0, 0, 10, 5, 1e20}}, 0}, {{{1, 0, 12, 0.1, 1e25}}, 0}};
+  CHECK(samples_of(merged(lists)) == std::vector<std::int64_t>{12});
+}
+
 TEST_CASE("a list of suspects is the same however the ranks divide the lanes", "[suspects]") {
   Suspects one;
   for (std::int64_t i = 0; i < 40; ++i) {
