@@ -19,6 +19,7 @@ namespace {
 constexpr std::string_view prefix = "step-";
 constexpr std::string_view suffix = ".h5";
 constexpr const char* best_link = "best.h5";
+constexpr const char* new_best_link = ".best.h5.tmp";
 constexpr std::string_view temporary_mark = ".h5.tmp.";
 
 std::optional<std::int64_t> step_of(std::string_view name) {
@@ -142,7 +143,7 @@ void link_best(const fs::path& folder, std::int64_t step, const Fence& fence) {
   std::error_code error;
   if (!fs::exists(folder / target, error) || fs::read_symlink(link, error) == target) return;
   fence();
-  const fs::path fresh = folder / ".best.h5.tmp";
+  const fs::path fresh = folder / new_best_link;
   fs::remove(fresh, error);  // of a save that was cut off
   fs::create_symlink(target, fresh, error);
   if (error) {
@@ -156,6 +157,7 @@ std::vector<fs::path> remove_stale_temporaries(const fs::path& folder, const Att
                                                const Fence& fence) {
   std::vector<fs::path> removed;
   for (const fs::path& path : files_in(folder)) {
+    if (path.filename() == new_best_link) remove_file(path, fence);
     const auto temporary = parse_temporary(path.filename().string());
     if (!temporary) continue;
     if (temporary->owner.job == attempt.job && temporary->owner.restart > attempt.restart) continue;
