@@ -9,6 +9,7 @@
 
 #include "comm/agreement.h"
 #include "core/clock.h"
+#include "core/cpus.h"
 #include "core/text.h"
 #include "train/config_rules.h"
 #include "train/data_check.h"
@@ -83,7 +84,7 @@ void Run::start(const RunOptions& options) {
   reducer_ = comm::make_reducer(
       config_.train.reduction == "exact" ? comm::ReduceMode::exact : comm::ReduceMode::fast, *reducer_comm_,
       virtual_workers);
-  stepper_.emplace(config_, *learner_, *loader_, setting_.comm, *reducer_, setting_.watchdog, guard_,
+  stepper_.emplace(config_, *learner_, *loader_, setting_.comm, *reducer_, guard_,
                    Clock{[this] { return deadline_near(); }, [this] { return clock_says_save(); }},
                    trace_.get());
   patience_.emplace(config_.checkpoint.minutes, monotonic_seconds());
@@ -224,6 +225,12 @@ void Run::announce() const {
       config_.train.micro_batch,
       idle > 0 ? fmt::format(" ({:.0f} % of the ranks' time idle: use a divisor of {})", 100 * idle, workers)
                : ""));
+  if (const int cpus = usable_cpus(); threads_ > cpus) {
+    setting_.log.agreed_warning(fmt::format(
+        "{} threads on {} CPUs that rank 0 may use: they wait for each other; set train.threads or "
+        "SLURM_CPUS_PER_TASK to at most that",
+        threads_, cpus));
+  }
   if (step_ > 0) {
     setting_.log.info(fmt::format("resumed from step {} of {}", step_, config_.train.steps));
   }
@@ -347,7 +354,6 @@ void Run::alert_if_stalled() {
 
 // Every rank knows that the ranks have agreed to stop: all come here.
 void Run::report_signals() {
-  const Watchdog::Waiting waiting(setting_.watchdog);
   const auto signals = gather_signals(setting_.comm, setting_.allocation.node);
   if (!records_) return;
   std::optional<double> left;
@@ -359,8 +365,7 @@ void Run::run_evaluation() {
   setting_.watchdog.enter(Phase::eval, step_);
   const Span span(trace_.get(), "evaluation", "evaluation", step_);
   evaluation_ = evaluate(
-      *learner_, *test_data_, config_.eval.batch, setting_.comm, setting_.watchdog,
-      [this] { return deadline_near(); }, votes_);
+      *learner_, *test_data_, config_.eval.batch, setting_.comm, [this] { return deadline_near(); }, votes_);
   if (!evaluation_) return;
   evaluated_step_ = step_;
   best_.offer(step_, *evaluation_);

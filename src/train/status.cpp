@@ -36,9 +36,7 @@ void visit_fields(AnyStatus& status, Visit&& visit) {
 }
 
 void write(std::string& out, const char* name, const std::string& text) {
-  out += fmt::format("{}=", name);
-  for (const char c : text) out += c == '\n' || c == '\r' ? ' ' : c;
-  out += '\n';
+  out += fmt::format("{}={}\n", name, one_line(text));
 }
 
 template <typename Number>

@@ -20,7 +20,6 @@
 #include "train/learner.h"
 #include "train/stop.h"
 #include "train/suspects.h"
-#include "train/watchdog.h"
 
 namespace lockstep::train {
 
@@ -56,7 +55,7 @@ class Stepper {
   // All references must outlive the stepper. `comm` is for the step's small collectives; the reducer has its
   // own communicator. `trace` may be null.
   Stepper(const Config& config, Learner& learner, data::Loader& loader, comm::Group& comm,
-          comm::Reducer& reducer, Watchdog& watchdog, const Guard& guard, Clock clock, Trace* trace);
+          comm::Reducer& reducer, const Guard& guard, Clock clock, Trace* trace);
 
   // The step after `steps_done` steps. Collective.
   StepReport run(std::int64_t steps_done);
@@ -69,7 +68,8 @@ class Stepper {
   // up; they stay, whatever the clock says afterwards.
   StopVotes compute(std::int64_t steps_done, StepReport& report);
   void sum_gradients(StepReport& report);
-  void update(StepReport& report);
+  // By what an anomaly showed, where there was one.
+  Sign update(StepReport& report);
   void recycle();
 
   const Config& config_;
@@ -77,7 +77,6 @@ class Stepper {
   data::Loader& loader_;
   comm::Group& comm_;
   comm::Reducer& reducer_;
-  Watchdog& watchdog_;
   const Guard& guard_;
   Clock clock_;
   Trace* trace_;

@@ -16,6 +16,7 @@
 //               fail   POSIX calls return -1 with ENOSPC without being made, from this call on; HDF5 calls
 //                      are made, because the peers are in them too, and then report failure
 //               eio    the same with EIO
+//               quota  the same with EDQUOT
 //     PATH      pread, fsync, rename, pwrite, pwritev count and fail only for files with this text in their
 //               path (default: LOCKSTEP_FAULT_PATH; without it every file)
 //   LOCKSTEP_FAULT=@FILE        the fault is what the file says, which may come, change and go while the
@@ -177,7 +178,7 @@ bool strikes(const Plan& fault, std::string_view function, Counter& counter) {
     return false;
   }
   while (fault.action == "stall") ::pause();
-  errno = fault.action == "eio" ? EIO : ENOSPC;
+  errno = fault.action == "eio" ? EIO : fault.action == "quota" ? EDQUOT : ENOSPC;
   return true;
 }
 

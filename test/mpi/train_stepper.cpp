@@ -34,10 +34,9 @@ TEST_CASE("a step that was given up at the deadline is a vote to stop, whatever 
   const auto reducer = comm::make_reducer(comm::ReduceMode::exact, *reducer_comm, 1);
   train::Learner learner(config, 1, dataset.sample_shape(), dataset.outputs());
   data::Loader exhausted(dataset, data::Sampler(dataset, {1, 4, 4, 4096}), {0, 1}, {0, 0}, 4, 0);
-  train::Watchdog watchdog(config.limits, "n1", 0);
   const train::Guard guard(config.guard);
   int asked = 0;
-  train::Stepper stepper(config, learner, exhausted, comm, *reducer, watchdog, guard,
+  train::Stepper stepper(config, learner, exhausted, comm, *reducer, guard,
                          train::Clock{[&] { return ++asked == 1; }, [] { return false; }}, nullptr);
   const train::StepReport report = stepper.run(0);
   CHECK(report.abandoned);
