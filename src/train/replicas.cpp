@@ -62,13 +62,11 @@ std::string compare_replicas(comm::Group& comm, const StateHash& mine) {
   std::vector<std::string> ranks;
   for (const int rank : divergence->ranks)
     ranks.push_back(fmt::format("rank {} on {}", rank, comm.host(rank)));
-  const auto reference =
-      hashes[static_cast<std::size_t>(divergence->sound.value_or(divergence->ranks.front()))];
-  const auto* const other = std::find_if(divergence->ranks.begin(), divergence->ranks.end(), [&](int rank) {
-    return hashes[static_cast<std::size_t>(rank)] != reference;
-  });
-  const auto parts =
-      different_parts(comm, mine, divergence->sound.value_or(divergence->ranks.front()), *other);
+  const int first = divergence->sound.value_or(divergence->ranks.front());
+  const auto hash_of_rank = [&](int rank) { return hashes[static_cast<std::size_t>(rank)]; };
+  const auto other = std::find_if(divergence->ranks.begin(), divergence->ranks.end(),
+                                  [&](int rank) { return hash_of_rank(rank) != hash_of_rank(first); });
+  const auto parts = different_parts(comm, mine, first, *other);
   const std::string where =
       fmt::format("{} ({} of {} tensors)", shortened(parts), parts.size(), mine.parts.size());
   if (!divergence->sound) {

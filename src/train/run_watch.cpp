@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/files.h"
 #include "core/hash.h"
 #include "train/replicas.h"
 #include "train/run.h"
