@@ -3,7 +3,7 @@
 //   LOCKSTEP_FAULT=FUNCTION:COUNT:RANK:ACTION[:PATH]
 //     FUNCTION  H5Dwrite, H5Fflush, H5Fclose, pread, pwrite, pwritev, fsync, rename, MPI_Allreduce,
 //               PMIx_Fence_nb (the answer to it, of which MPI_Init awaits two),
-//               dnnl_primitive_execute
+//               dnnl_sgemm (a product of a linear layer)
 //     COUNT     the first call struck, counted from 1 in each process
 //     RANK      the rank struck, or "all" (PMIX_RANK, SLURM_PROCID or OMPI_COMM_WORLD_RANK; 0 without them)
 //     ACTION    kill   SIGKILL to the process itself, before the call
@@ -222,7 +222,7 @@ F* next(const char* name) {
 }
 
 Counter write_calls, flush_calls, close_calls, pread_calls, pwrite_calls, pwritev_calls, fsync_calls,
-    rename_calls, allreduce_calls, fence_calls, primitive_calls;
+    rename_calls, allreduce_calls, fence_calls, sgemm_calls;
 std::atomic<bool> reduced;
 
 // PMIx's own types are not needed to pass a call on.
@@ -315,11 +315,12 @@ int PMIx_Fence_nb(const void* procs, size_t proc_count, const void* info, size_t
   return status;
 }
 
-dnnl_status_t dnnl_primitive_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream, int count,
-                                     const dnnl_exec_arg_t* arguments) {
-  (void)strikes("dnnl_primitive_execute", primitive_calls);
-  return next<decltype(dnnl_primitive_execute)>("dnnl_primitive_execute")(primitive, stream, count,
-                                                                          arguments);
+dnnl_status_t dnnl_sgemm(char transa, char transb, dnnl_dim_t m, dnnl_dim_t n, dnnl_dim_t k, float alpha,
+                         const float* a, dnnl_dim_t lda, const float* b, dnnl_dim_t ldb, float beta, float* c,
+                         dnnl_dim_t ldc) {
+  (void)strikes("dnnl_sgemm", sgemm_calls);
+  return next<decltype(dnnl_sgemm)>("dnnl_sgemm")(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c,
+                                                  ldc);
 }
 
 // A rank that is alone reduces nothing: there the row of the step, in metrics.csv, sets the pace.

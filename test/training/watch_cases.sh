@@ -69,13 +69,13 @@ case_hashes_of_the_state_are_the_same_on_all_rank_counts_and_over_a_chain() {
 # slowed RUN FAULT ARGS...: three ranks with a lane each, of which the fault slows one.
 slowed() {
   LOCKSTEP_FAULT=$2 preloaded=yes ranks 3 "$conf" --run.dir="$1" --model.name=mlp --model.hidden=8 \
-    --train.global_batch=12 --eval.every=0 --data.prefetch=1 --guard.straggler_steps=6 --guard.straggler_factor=4 \
+    --train.global_batch=12 --eval.every=0 --data.prefetch=1 --data.shuffle_window=4 --guard.straggler_steps=12 --guard.straggler_factor=4 \
     >"$1.log" 2>&1
 }
 # the_slow_one RUN RANK WHAT: it alone was named, once.
 the_slow_one() {
   [[ $(grep -c ,straggler, "$1/events.csv") == 1 ]] &&
-    grep -E ",straggler,rank $2 on [^ ]+ is slow: over 6 steps .* it is slow in $3:" "$1/events.csv" || {
+    grep -E ",straggler,rank $2 on [^ ]+ is slow: over 12 steps .* it is slow in $3:" "$1/events.csv" || {
     cat "$1/events.csv" "$1/ranks.csv"
     return 1
   }
@@ -85,11 +85,11 @@ case_a_slow_rank_is_named_with_what_it_is_slow_in() {
   local run=$scratch/slow
   slowed "$run-none" '' || return 1
   [[ ! $(grep ,straggler, "$run-none/events.csv") && $(rows "$run-none/ranks.csv") == 4 ]] || return 1
-  slowed "$run-data" pread:1:1:slower=100:small/ || return 1
+  slowed "$run-data" pread:1:1:slower=400:small/ || return 1
   the_slow_one "$run-data" 1 'waiting for data' || return 1
   grep -q '^stragglers=rank 1 on .* (waiting for data)$' "$run-data/status" || return 1
   awk -F, '$1 == 1 { slow = $4 } $1 != 1 && $4 > other { other = $4 } END { exit !(slow > 2 * other) }' \
     "$run-data/ranks.csv" || return 1
-  slowed "$run-compute" dnnl_primitive_execute:1:2:slower=30 || return 1
+  slowed "$run-compute" dnnl_sgemm:1:2:slower=20 || return 1
   the_slow_one "$run-compute" 2 computing
 }

@@ -65,11 +65,11 @@ TEST_CASE("a spell of slowness is told once, with its end", "[train]") {
   CHECK(watch.present() == "rank 1 on b (waiting for data)");
   CHECK(watch.judge(computing({0.1, 0.3, 0.1}), 50).empty());
   CHECK(watch.judge(computing({0.1, 0.12, 0.1}), 50).empty());  // not enough for an end
-  changes = watch.judge(computing({0.1, 0.11, 0.14}), 50);
+  changes = watch.judge(computing({0.1, 0.11, 0.15}), 50);
   REQUIRE(changes.size() == 2);
   CHECK(!changes[0].slow);
   CHECK(changes[0].text == "rank 1 on b keeps up again");
-  CHECK_THAT(changes[1].text, Contains("rank 2 on c is slow") && Contains("slow in computing: 140.0 ms"));
+  CHECK_THAT(changes[1].text, Contains("rank 2 on c is slow") && Contains("slow in computing: 150.0 ms"));
   CHECK(watch.present() == "rank 2 on c (computing)");
   CHECK(watch.judge(computing({0.1, 0.1, 0.1}), 50).size() == 1);
   CHECK(watch.present().empty());
