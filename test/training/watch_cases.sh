@@ -74,17 +74,16 @@ slowed() {
 }
 # the_slow_one RUN RANK WHAT: it alone was named, once.
 the_slow_one() {
-  [[ $(grep -c ,straggler, "$1/events.csv") == 1 ]] &&
-    grep -E ",straggler,rank $2 on [^ ]+ is slow: over 12 steps .* it is slow in $3:" "$1/events.csv" || {
-    cat "$1/events.csv" "$1/ranks.csv"
-    return 1
-  }
+  cat "$1/events.csv" "$1/ranks.csv"
+  grep -E ",straggler,rank $2 on [^ ]+ is slow: over 12 steps .* it is slow in $3:" "$1/events.csv" &&
+    [[ $(grep -c ,straggler, "$1/events.csv") == 1 ]]
 }
 
 case_a_slow_rank_is_named_with_what_it_is_slow_in() {
   local run=$scratch/slow
   slowed "$run-none" '' || return 1
-  [[ ! $(grep ,straggler, "$run-none/events.csv") && $(rows "$run-none/ranks.csv") == 4 ]] || return 1
+  ! grep ,straggler, "$run-none/events.csv" || return 1
+  [[ $(rows "$run-none/ranks.csv") == 4 ]] || return 1
   slowed "$run-data" pread:1:1:slower=400:small/ || return 1
   the_slow_one "$run-data" 1 'waiting for data' || return 1
   grep -q '^stragglers=rank 1 on .* (waiting for data)$' "$run-data/status" || return 1

@@ -2,7 +2,7 @@
 # Preempted again and again: 4 nodes, then 2, 3 and 1, each time as many as others have left.
 # nodes: 4
 # starts first: four attempts
-# shellcheck disable=SC2154
+# shellcheck disable=SC2034,SC2154
 
 # preempt_own NODES: a more important job takes so many of the nodes that the run has now.
 preempt_own() {
