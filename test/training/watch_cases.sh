@@ -11,14 +11,15 @@ rank_of_run() {
   done
 }
 
-# flipped RUN RANKS RANK ARGS...: all parameters of RANK lie still while rank 0 is held in the renaming of the checkpoint of
-# step 8; a bit of one is flipped, and the run must end with 76 at the comparison after step 10.
+# flipped RUN RANKS RANK EVERY FOUND ARGS...: all parameters of RANK lie still while rank 0 is held in the renaming of the
+# checkpoint of step 8; a bit of one is flipped, and the run, which compares every EVERY steps and before it saves, must end
+# with 76 after step FOUND.
 flipped() {
-  local run=$1 count=$2 rank=$3 job pid
-  shift 3
+  local run=$1 count=$2 rank=$3 every=$4 found=$5 job pid
+  shift 5
   echo rename:1:0:hold:step-00000008 >"$run.fault"
   LOCKSTEP_FAULT=@$run.fault LOCKSTEP_FAULT_MARKER=$run.struck preloaded=yes ranks "$count" "$conf" --run.dir="$run" \
-    --checkpoint.every=8 --guard.compare_every=10 "$@" >"$run.log" 2>&1 &
+    --checkpoint.every=8 --guard.compare_every="$every" "$@" >"$run.log" 2>&1 &
   job=$!
   poll 60 test -e "$run.struck0" || return 1
   HDF5_USE_FILE_LOCKING=FALSE h5dump -d /model/conv1.weight -b LE -o "$run.tensor" \
@@ -28,22 +29,22 @@ flipped() {
   rm "$run.fault"
   exits 76 wait "$job" || return 1
   grep -q '^code=76' "$run"/outcome/* && [[ $(newest "$run") == */step-00000008.h5 ]] &&
-    (($(tail -n 1 "$run/metrics.csv" | cut -d, -f1) == 10))
+    (($(tail -n 1 "$run/metrics.csv" | cut -d, -f1) == found))
 }
 
 case_a_flipped_bit_in_a_ranks_memory_is_found_named_and_undone() {
   local run=$scratch/flipped
-  flipped "$run" 4 2 || return 1
+  flipped "$run" 4 2 10 10 || return 1
   grep -E ',diverged,after step 10 .*: rank 2 on [^ ]+ has other bits than most ranks in model/conv1.weight[; ]' \
     "$run/events.csv" || return 1
   exits 0 ranks 3 "$conf" --run.dir="$run" >"$run.log2" 2>&1 || return 1
   grep -q 'resumed from step 8' "$run.log2" && same_run "$reference" "$run" && ! grep -q ',diverged,' <(tail -n 3 "$run/events.csv")
 }
 
-case_two_ranks_that_differ_are_both_named() {
+case_two_ranks_that_differ_are_both_named_before_anything_is_saved() {
   local run=$scratch/flipped2
-  flipped "$run" 2 1 --train.reduction=fast --guard.anomaly=rollback || return 1
-  grep -E ',diverged,.*: rank 0 on [^ ]+; rank 1 on [^ ]+ have different bits in model/conv1.weight; .* cannot be told' \
+  flipped "$run" 2 1 1000 14 --train.reduction=fast --guard.anomaly=rollback || return 1
+  grep -E ',diverged,after step 14 .*: rank 0 on [^ ]+; rank 1 on [^ ]+ have different bits in model/conv1.weight; .* cannot be told' \
     "$run/events.csv"
 }
 
