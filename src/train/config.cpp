@@ -117,8 +117,9 @@ std::vector<Key> make_keys() {
       {"guard.stalled_minutes", "0", "alert when the loss has not improved for so long; 0: never", allowed,
        real(&C::guard, &C::Guard::stalled_minutes, 0)},
       {"guard.compare_every", "100",
-       "steps between comparisons of the ranks' parameters, which must have the same bits; 0: never", allowed,
-       whole(&C::guard, &C::Guard::compare_every, 0)},
+       "steps between comparisons of the ranks' copies of the state, also made before each checkpoint; 0: "
+       "never",
+       allowed, whole(&C::guard, &C::Guard::compare_every, 0)},
       {"guard.straggler_factor", "1.3",
        "name a rank whose own work takes more than so many times the median rank's; above 1, or 0: never",
        allowed, real(&C::guard, &C::Guard::straggler_factor, 0)},

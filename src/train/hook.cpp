@@ -18,12 +18,13 @@ namespace {
 constexpr std::size_t most_output = 64 << 10;  // bytes of one call that reach the log
 
 // Rows of events.csv, and what the hook calls them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> names = {{{"started", "start"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> names = {{{"started", "start"},
                                                                                  {"resumed", "resume"},
                                                                                  {"stopped", "stop"},
                                                                                  {"finished", "finish"},
                                                                                  {"rolled back", "alert"},
                                                                                  {"save failed", "alert"},
+                                                                                 {"straggler", "alert"},
                                                                                  {"alert", "alert"}}};
 
 // Runs "$1" so that it ends, with all that it has started, when the process that has started it is killed and

@@ -56,6 +56,7 @@ void Run::prepare() {
 }
 
 void Run::start(const RunOptions& options) {
+  log_hash_ = options.log_hash;
   open_trace(options.trace);
   deadline_.emplace(setting_.allocation, setting_.comm.rank() == 0);
   check_content();
@@ -89,6 +90,7 @@ void Run::start(const RunOptions& options) {
                    trace_.get());
   patience_.emplace(config_.checkpoint.minutes, monotonic_seconds());
   stall_alarm_.emplace(60 * config_.guard.stalled_minutes, monotonic_seconds());
+  start_watching();
   announce();
 }
 
@@ -194,7 +196,7 @@ void Run::open_records() {
                           [&] { setting_.folder.fence(setting_.attempt); });
   }
   records_.emplace(setting_.folder, setting_.log, setting_.board, setting_.hook, config_, setting_.attempt,
-                   step_, evaluated_step_);
+                   step_, evaluated_step_, log_hash_);
   if (records_->last_metrics() < step_) {
     setting_.log.warn(fmt::format("{} ends at step {}, the checkpoint is of step {}: rows were lost",
                                   setting_.folder.metrics().string(), records_->last_metrics(), step_));
@@ -308,6 +310,7 @@ Outcome Run::execute() {
   // All is done and evaluated, or the ranks agreed to stop: either way this very step is what is kept.
   if (!saved() && step_ > 0) save_at_last();
   announce_bytes();
+  record_ranks();
   const bool all_steps = step_ >= config_.train.steps;
   const bool finished = (all_steps || best_.exhausted()) && !evaluation_due();
   Outcome outcome{ExitCode::requeue, step_, describe(votes_, setting_.comm.size()), ""};
@@ -337,6 +340,7 @@ void Run::take_step() {
     samples_ += report.samples;
     if (records_) records_->step(step_, at.epoch, samples_, report);
   }
+  watch_ranks(report);
   if (!records_) return;
   alert_if_stalled();
   setting_.board.update([end = deadline_->end_time()](Status& status) { status.end_time = end; });

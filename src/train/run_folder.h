@@ -37,6 +37,8 @@ class RunFolder {
   std::filesystem::path timings() const { return path_ / "timings.csv"; }
   std::filesystem::path evaluations() const { return path_ / "eval.csv"; }
   std::filesystem::path anomalies() const { return path_ / "anomalies.csv"; }
+  std::filesystem::path hashes() const { return path_ / "hashes.csv"; }
+  std::filesystem::path ranks() const { return path_ / "ranks.csv"; }
   std::filesystem::path events() const { return path_ / "events.csv"; }
   std::filesystem::path checked_data() const { return path_ / "checked"; }
   std::filesystem::path configuration() const { return path_ / "config.ini"; }

@@ -31,6 +31,7 @@ void visit_fields(AnyStatus& status, Visit&& visit) {
   visit("evaluation_step", status.evaluation_step);
   visit("evaluation_loss", status.evaluation_loss);
   visit("evaluation_accuracy", status.evaluation_accuracy);
+  visit("stragglers", status.stragglers);
   visit("end_time", status.end_time);
   visit("written", status.written);
 }

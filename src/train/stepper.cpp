@@ -166,7 +166,8 @@ Sign Stepper::update(StepReport& report) {
   const double clip = optim::clip_coefficient(report.gradient_norm, config_.optim.clip_norm);
   learner_.update(report.learning_rate, mean * clip);
   statistics_.apply(packet_.values(sample_count));
-  report.compute_seconds += monotonic_seconds() - begin;
+  report.update_seconds = monotonic_seconds() - begin;
+  report.compute_seconds += report.update_seconds;
   return Sign::gradient;
 }
 

@@ -40,6 +40,7 @@ struct StepReport {
   // Of this rank, in seconds.
   double data_seconds = 0;
   double compute_seconds = 0;
+  double update_seconds = 0;  // the part of compute_seconds that does not depend on the rank's lanes
   double communication_seconds = 0;
   double seconds = 0;
 };

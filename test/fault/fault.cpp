@@ -2,7 +2,8 @@
 //
 //   LOCKSTEP_FAULT=FUNCTION:COUNT:RANK:ACTION[:PATH]
 //     FUNCTION  H5Dwrite, H5Fflush, H5Fclose, pread, pwrite, pwritev, fsync, rename, MPI_Allreduce,
-//               PMIx_Fence_nb (the answer to it, of which MPI_Init awaits two)
+//               PMIx_Fence_nb (the answer to it, of which MPI_Init awaits two),
+//               dnnl_sgemm (a product of a linear layer)
 //     COUNT     the first call struck, counted from 1 in each process
 //     RANK      the rank struck, or "all" (PMIX_RANK, SLURM_PROCID or OMPI_COMM_WORLD_RANK; 0 without them)
 //     ACTION    kill   SIGKILL to the process itself, before the call
@@ -11,6 +12,7 @@
 //               term   SIGTERM to the process itself at this one call, which is then made: a stop request at
 //                      a chosen place
 //               slow=N this one call takes N milliseconds longer
+//               slower=N   from this one on, each call takes N milliseconds longer
 //               memory takes all memory that the process may have, whose limit becomes what it has; the call
 //                      is then made
 //               fail   POSIX calls return -1 with ENOSPC without being made, from this call on; HDF5 calls
@@ -32,6 +34,7 @@
 #include <fcntl.h>
 #include <hdf5.h>
 #include <mpi.h>
+#include <oneapi/dnnl/dnnl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
@@ -167,6 +170,11 @@ bool strikes(const Plan& fault, std::string_view function, Counter& counter) {
   if (first && fault.action != "hold") create(marker().c_str());
   if (fault.action == "kill") ::kill(::getpid(), SIGKILL);
   constexpr std::string_view slow = "slow=";
+  constexpr std::string_view slower = "slower=";
+  if (fault.action.starts_with(slower)) {
+    ::usleep(static_cast<useconds_t>(1000 * std::strtol(&fault.action[slower.size()], nullptr, 10)));
+    return false;
+  }
   if (fault.action.starts_with(slow)) {
     if (first) ::usleep(static_cast<useconds_t>(1000 * std::strtol(&fault.action[slow.size()], nullptr, 10)));
     return false;
@@ -215,7 +223,7 @@ F* next(const char* name) {
 }
 
 Counter write_calls, flush_calls, close_calls, pread_calls, pwrite_calls, pwritev_calls, fsync_calls,
-    rename_calls, allreduce_calls, fence_calls;
+    rename_calls, allreduce_calls, fence_calls, sgemm_calls;
 std::atomic<bool> reduced;
 
 // PMIx's own types are not needed to pass a call on.
@@ -306,6 +314,14 @@ int PMIx_Fence_nb(const void* procs, size_t proc_count, const void* info, size_t
   const int status = call(procs, proc_count, info, info_count, fence_done, fence);
   if (status != 0) delete fence;
   return status;
+}
+
+dnnl_status_t dnnl_sgemm(char transa, char transb, dnnl_dim_t m, dnnl_dim_t n, dnnl_dim_t k, float alpha,
+                         const float* a, dnnl_dim_t lda, const float* b, dnnl_dim_t ldb, float beta, float* c,
+                         dnnl_dim_t ldc) {
+  (void)strikes("dnnl_sgemm", sgemm_calls);
+  return next<decltype(dnnl_sgemm)>("dnnl_sgemm")(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c,
+                                                  ldc);
 }
 
 // A rank that is alone reduces nothing: there the row of the step, in metrics.csv, sets the pace.

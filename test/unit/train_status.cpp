@@ -31,6 +31,7 @@ Status full_status() {
   status.evaluation_step = 20;
   status.evaluation_loss = 0.2;
   status.evaluation_accuracy = 0.9;
+  status.stragglers = "rank 2 on n3 (computing)";
   status.end_time = 1.8e9;
   status.written = 1.7e9 + 1.5;
   return status;
