@@ -61,7 +61,7 @@ UNIT_OBJECTS := $(patsubst %.cpp,$(BUILD)/%.o,$(sort $(wildcard test/unit/*.cpp)
 MPI_OBJECTS  := $(patsubst %.cpp,$(BUILD)/%.o,$(sort $(wildcard test/mpi/*.cpp)))
 FAULT        := $(BUILD)/test/libfault.so
 TEST_PROGRAMS := $(addprefix $(BUILD)/test/,unit/tests mpi/tests training/make_shards training/make_planted \
-                   libfault.so)
+                   training/flip_bit libfault.so)
 # The SPANK plugin and the command nccl-setup share a core that knows no Slurm. It is loaded into Slurm's own
 # processes: nothing of the site's libraries but libc, and no symbol of ours but the plugin's.
 SETUP_SOURCES := $(sort $(wildcard $(foreach part,step machine site topology plan,spank/$(part)/*.cpp))) \
@@ -93,7 +93,7 @@ DEPENDENCIES := $(patsubst %.cpp,$(BUILD)/pic/%.d,$(SETUP_SOURCES) $(PLUGIN_SOUR
                   $(wildcard test/spank/*.cpp test/spank/*/*.cpp test/fuzz/*.cpp)) \
                 $(PLUGIN_SOURCES:%.cpp=$(BUILD)/pic-fault/%.d) \
                 $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d) \
-                $(BUILD)/test/training/make_shards.d $(BUILD)/test/training/make_planted.d \
+                $(patsubst %,$(BUILD)/test/training/%.d,make_shards make_planted flip_bit) \
                 $(patsubst %,$(BUILD)/test/fuzz/%.d,driver dictionary $(TRAINER_FUZZ_TARGETS))
 
 # What `make install` copies beside the program, each at the same path below its folder.
@@ -276,7 +276,7 @@ $(BUILD)/test/unit/tests: $(UNIT_OBJECTS) $(BUILD)/liblockstep.a
 $(BUILD)/test/mpi/tests: $(MPI_OBJECTS) $(BUILD)/test/unit/data_fixture.o $(BUILD)/liblockstep.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(BUILD)/test/training/make_%: $(BUILD)/test/training/make_%.o $(BUILD)/liblockstep.a
+$(BUILD)/test/training/%: $(BUILD)/test/training/%.o $(BUILD)/liblockstep.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # Preloaded into a process, it lets a chosen call of a chosen rank fail (test/fault/fault.cpp).

@@ -57,32 +57,6 @@ std::vector<std::vector<std::byte>> read_own_slabs(const comm::Group& comm, cons
   return own;
 }
 
-void require_same_tensors(const Description& file, std::span<const TensorView> views) {
-  std::map<std::string, const TensorView*> by_name;
-  for (const TensorView& view : views) by_name[view.name] = &view;
-  std::string difference;
-  for (const TensorInfo& tensor : file.tensors) {
-    const auto found = by_name.find(tensor.name);
-    if (found == by_name.end()) {
-      difference = fmt::format("it holds tensor {} {}, which this run does not have", tensor.name,
-                               shape_text(tensor.shape));
-    } else if (found->second->shape != tensor.shape) {
-      difference = fmt::format("tensor {} has shape {} there and {} in this run", tensor.name,
-                               shape_text(tensor.shape), shape_text(found->second->shape));
-    }
-    if (!difference.empty()) break;
-    by_name.erase(found);
-  }
-  if (difference.empty() && !by_name.empty()) {
-    const TensorView& view = *by_name.begin()->second;
-    difference = fmt::format("it lacks tensor {} {} of this run", view.name, shape_text(view.shape));
-  }
-  if (!difference.empty()) {
-    throw Error(ExitCode::bad_config,
-                fmt::format("checkpoint {} does not fit: {}", file.path.string(), difference));
-  }
-}
-
 }  // namespace
 
 std::optional<Loaded> Loaded::verify_together(comm::Group& comm, Description description,
@@ -110,8 +84,31 @@ std::optional<Loaded> Loaded::verify_together(comm::Group& comm, Description des
   return loaded;
 }
 
+std::string Loaded::misfit(std::span<const TensorView> tensors) const {
+  std::map<std::string, const TensorView*> by_name;
+  for (const TensorView& view : tensors) by_name[view.name] = &view;
+  for (const TensorInfo& tensor : description_.tensors) {
+    const auto found = by_name.find(tensor.name);
+    if (found == by_name.end()) {
+      return fmt::format("it holds tensor {} {}, which this run does not have", tensor.name,
+                         shape_text(tensor.shape));
+    }
+    if (found->second->shape != tensor.shape) {
+      return fmt::format("tensor {} has shape {} there and {} in this run", tensor.name,
+                         shape_text(tensor.shape), shape_text(found->second->shape));
+    }
+    by_name.erase(found);
+  }
+  if (by_name.empty()) return "";
+  const TensorView& view = *by_name.begin()->second;
+  return fmt::format("it lacks tensor {} {} of this run", view.name, shape_text(view.shape));
+}
+
 void Loaded::read(comm::Group& comm, std::span<const TensorView> tensors) const {
-  require_same_tensors(description_, tensors);
+  if (const std::string difference = misfit(tensors); !difference.empty()) {
+    throw Error(ExitCode::bad_config,
+                fmt::format("checkpoint {} does not fit: {}", path().string(), difference));
+  }
   std::map<std::string, const TensorView*> by_name;
   for (const TensorView& view : tensors) by_name[view.name] = &view;
   const auto size = static_cast<std::size_t>(comm.size());

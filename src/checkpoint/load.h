@@ -26,8 +26,11 @@ class Loaded {
   const State& state() const { return description_.state; }
   const std::vector<TensorInfo>& tensors() const { return description_.tensors; }
 
-  // Fills every tensor on every rank. The views and the file must hold the same names and shapes, in any
-  // order; else Error(bad_config) names the first difference. Collective.
+  // How the tensors differ from these views, of which each is wanted with the same name and shape, in any
+  // order: the first difference, or nothing. The same on every rank.
+  std::string misfit(std::span<const TensorView> tensors) const;
+
+  // Fills every tensor on every rank; throws Error(bad_config) where there is a misfit(). Collective.
   void read(comm::Group& comm, std::span<const TensorView> tensors) const;
 
  private:

@@ -23,6 +23,7 @@
 #include "train/outcome.h"
 #include "train/requeue.h"
 #include "train/run_folder.h"
+#include "train/successor.h"
 
 namespace lockstep::cli {
 
@@ -137,13 +138,10 @@ std::optional<Order> parse(std::span<const std::string> args) {
   return order;
 }
 
-// What went wrong; empty when the job, or the one after it, is going to run. `detail` is told how.
-std::string go_on(const Order& order, const slurm::JobState& job, const std::string& job_id,
-                  std::string& detail) {
-  if (order.successor.empty()) return slurm::requeue_job(job.name);
-  const auto submission = slurm::submit_successor(job_id, order.successor);
-  if (submission.problem.empty()) detail += fmt::format("; goes on as job {}", submission.job);
-  return submission.problem;
+// What went wrong, or the job that was submitted; neither when this one is going to run again.
+slurm::Submission go_on(const Order& order, const slurm::JobState& job, const std::string& job_id) {
+  if (order.successor.empty()) return {"", slurm::requeue_job(job.name)};
+  return slurm::submit_successor(job_id, order.successor);
 }
 
 }  // namespace
@@ -189,6 +187,15 @@ int requeue_command(std::span<const std::string> args) {
       log.agreed_warning(error.what());
     }
   };
+  // For `lockstep status` alone.
+  const auto remember = [&](const std::string& next_job) {
+    if (guest || !std::filesystem::is_directory(run)) return;
+    try {
+      train::note_successor(train::RunFolder(run), token, next_job);
+    } catch (const Error& error) {
+      log.agreed_warning(error.what());
+    }
+  };
   const auto call_hook = [&](const std::string& event, const std::string& reason) {
     if (guest) return;
     train::run_hook({hook_command(run, log), run, allocation.job_id, allocation.restart_count},
@@ -196,7 +203,14 @@ int requeue_command(std::span<const std::string> args) {
   };
   std::string reason = verdict.reason;
   std::string problem;
-  if (verdict.requeue) problem = go_on(*order, *situation.job.job, allocation.job_id, reason);
+  if (verdict.requeue) {
+    const auto submission = go_on(*order, *situation.job.job, allocation.job_id);
+    problem = submission.problem;
+    if (!submission.job.empty()) {
+      reason += fmt::format("; goes on as job {}", submission.job);
+      remember(submission.job);
+    }
+  }
   const bool ended = !verdict.requeue || !problem.empty();
   if (!problem.empty()) reason = fmt::format("{}; not requeued: {}", verdict.reason, problem);
   if (!ended) {

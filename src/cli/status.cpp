@@ -100,6 +100,7 @@ void print_status(const train::Status& status, bool live) {
                               ? fmt::format("step {}{}", *status.checkpoint_step,
                                             status.checkpoint_time ? ", " + ago(*status.checkpoint_time) : "")
                               : "none yet");
+  if (live && !status.stragglers.empty()) print_row("slow", status.stragglers);
   if (live && status.end_time) {
     print_row("time limit", fmt::format("in {}", human_seconds(*status.end_time - wall_seconds())));
   }

@@ -28,6 +28,7 @@ po::options_description flags() {
       "fork", "go on from the newest checkpoint although the configuration makes it another run")(
       "trace", po::value<std::string>()->default_value("")->value_name("FILE"),
       "write a timeline per rank for Perfetto or chrome://tracing: FILE with the rank before its ending")(
+      "log-hash", "write a hash of the whole state after each step to hashes.csv in the run folder")(
       "fresh", "start over; what is in the run folder goes into its archive-NNN, nothing is deleted");
   return description;
 }
@@ -158,8 +159,8 @@ int train_command(std::span<const std::string> args) {
   if (given.count("print-config") != 0) fmt::print("{}", train::to_ini(resolved, true));
   if (given.count("print") != 0) return print_value(resolved, given["print"].as<std::string>());
   if (given.count("check") != 0 || given.count("print-config") != 0) return 0;
-  return train::launch(
-      resolved, {given.count("fresh") != 0, given.count("fork") != 0, given["trace"].as<std::string>()});
+  return train::launch(resolved, {given.count("fresh") != 0, given.count("fork") != 0,
+                                  given["trace"].as<std::string>(), given.count("log-hash") != 0});
 }
 
 }  // namespace lockstep::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 
 #include "core/error.h"
 
@@ -21,6 +22,8 @@ void agree(Group& comm, std::string_view what, const std::function<void()>& work
     if (error.code() == ExitCode::peer_failed) throw;
     code = static_cast<std::int64_t>(error.code());
     explain(error);
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
     code = static_cast<std::int64_t>(ExitCode::internal);
     explain(error);

@@ -140,8 +140,9 @@ CommandResult run_command(const std::vector<std::string>& arguments, const Comma
   if (!result.timed_out) result.timed_out = !reaped_before(child, status, end);
   if (result.timed_out) {
     ::kill(options.own_group ? -child : child, SIGKILL);
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+    // A process that a dead file system holds cannot even be killed: it is left behind.
+    constexpr std::chrono::seconds dying{5};
+    if (!reaped_before(child, status, Clock::now() + dying)) return result;
   }
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   return result;

@@ -29,8 +29,9 @@ struct CommandOptions {
 };
 
 // No shell: `arguments[0]` is looked up in PATH. Past `limit`, or when `stop` is requested, the command is
-// killed and counts as timed out. It has ended when nobody holds its output open any more. Uses posix_spawn,
-// which is safe in a process that has MPI, threads and large memory.
+// killed and counts as timed out; a few seconds later at most this returns. It has ended when nobody holds
+// its output open any more. Uses posix_spawn, which is safe in a process that has MPI, threads and large
+// memory.
 CommandResult run_command(const std::vector<std::string>& arguments, const CommandOptions& options);
 CommandResult run_command(const std::vector<std::string>& arguments, std::chrono::milliseconds limit,
                           const std::stop_token& stop = {});

@@ -27,6 +27,14 @@ std::string_view trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
+std::string one_line(std::string_view text, char instead, std::string_view also) {
+  std::string line(text);
+  for (char& c : line) {
+    if (c == '\n' || c == '\r' || also.find(c) != std::string_view::npos) c = instead;
+  }
+  return line;
+}
+
 std::map<std::string, std::string> parse_key_values(std::string_view text) {
   std::map<std::string, std::string> values;
   for (const std::string& line : split(text, '\n')) {

@@ -16,6 +16,9 @@ std::vector<std::string> split(std::string_view text, char separator);
 
 std::string_view trim(std::string_view text);
 
+// The text as one line: line breaks, and any of `also`, become `instead`.
+std::string one_line(std::string_view text, char instead = ' ', std::string_view also = {});
+
 // Lines of the form key=value; others are passed over, the last of a key counts.
 std::map<std::string, std::string> parse_key_values(std::string_view text);
 

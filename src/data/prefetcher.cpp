@@ -55,7 +55,7 @@ std::optional<Batch> Prefetcher::next(std::chrono::milliseconds limit) {
 
 void Prefetcher::recycle(Batch&& batch) {
   const std::lock_guard lock(mutex_);
-  if (spare_.size() <= depth_) spare_.push_back(std::move(batch));
+  spare_.push_back(std::move(batch));
 }
 
 bool Prefetcher::finished() const {

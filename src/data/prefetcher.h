@@ -33,7 +33,8 @@ class Prefetcher {
   // error of the thread is thrown here after the batches before it.
   std::optional<Batch> next(std::chrono::milliseconds limit);
 
-  // Gives buffers back, so that in the steady state nothing is allocated.
+  // Gives buffers back, all of them at once after a step, so that in the steady state nothing is allocated:
+  // there are never more than were in use at one time.
   void recycle(Batch&& batch);
 
   // All batches have been taken.

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <vector>
 
@@ -115,7 +117,11 @@ void CollectiveFile::write(const Dataset& dataset, const std::string& name, hid_
 void CollectiveFile::flush() {
   agree_("flush " + path_, [&] {
     const auto guard = lock();
-    check(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL), failure, "flush");
+    errno = 0;
+    const herr_t status = H5Fflush(file_.get(), H5F_SCOPE_GLOBAL);
+    // MPI names a code of its own. What the system said, a full disk or a quota, is still in errno.
+    const int error = status < 0 ? errno : 0;
+    check(status, failure, error == 0 ? "flush" : fmt::format("flush ({})", std::strerror(error)));
   });
 }
 

@@ -110,9 +110,12 @@ JobStateAnswer job_state(const std::string& job_id, std::span<const std::chrono:
 
 std::optional<std::int64_t> job_end_time(const std::string& job_id, const std::stop_token& stop) {
   // Whatever format the user likes, here it is seconds since 1970; a job without a limit gives NONE.
-  const CommandResult result = run_command(
-      {"env", "SLURM_TIME_FORMAT=%s", "squeue", "--noheader", "--jobs", job_id, "--format", "%A %e"},
-      answer_limit, stop);
+  CommandOptions options;
+  options.limit = answer_limit;
+  options.stop = stop;
+  options.environment = {{"SLURM_TIME_FORMAT", "%s"}};
+  const CommandResult result =
+      run_command({"squeue", "--noheader", "--jobs", job_id, "--format", "%A %e"}, options);
   return result.ok() ? parse_end_time(result.output, job_id) : std::nullopt;
 }
 

@@ -50,6 +50,7 @@ const std::vector<Rule>& rules() {
       {"model.hidden", "model.name", {"mlp", "cnn"}},
       {"model.channels", "model.name", {"cnn"}},
       {"model.depth", "model.name", {"resnet"}},
+      {"guard.max_anomalies", "guard.anomaly", {"skip", "rollback"}},
   };
   return table;
 }
@@ -90,6 +91,18 @@ std::vector<std::string> keys_without_effect(const ResolvedConfig& resolved) {
     found.push_back(fmt::format("{} ({} = {})", rule.key, rule.condition, value));
   }
   const Config& config = resolved.config;
+  if (config.data.test.empty()) {
+    for (const std::string_view key : {"eval.every", "eval.batch", "eval.metric", "eval.min_delta"}) {
+      if (given(entry_of(resolved, key))) found.push_back(fmt::format("{} (no data.test)", key));
+    }
+  } else if (config.eval.patience == 0) {
+    if (given(entry_of(resolved, "eval.min_delta")) && !config.checkpoint.keep_best) {
+      found.emplace_back("eval.min_delta (eval.patience = 0, checkpoint.keep_best = off)");
+    }
+  } else if (config.eval.every == 0 || config.eval.every >= config.train.steps) {
+    found.push_back(
+        fmt::format("eval.patience (eval.every = {}: the only evaluation is the last)", config.eval.every));
+  }
   if (config.optim.schedule != "constant" && config.optim.warmup_steps >= config.train.steps) {
     found.push_back(fmt::format("optim.schedule = {} (all {} steps are warm-up)", config.optim.schedule,
                                 config.train.steps));

@@ -60,10 +60,7 @@ Verdict look_at_all(const DataCheckSetting& setting, const data::Dataset& datase
       fault = std::current_exception();
     }
     std::array<std::int64_t, 2> found = {any(local_votes(setting.deadline_near())) ? 1 : 0, fault ? 1 : 0};
-    {
-      const Watchdog::Waiting waiting(setting.watchdog);
-      setting.comm.all_reduce_sum(std::span<std::int64_t>(found));
-    }
+    setting.comm.all_reduce_sum(std::span<std::int64_t>(found));
     if (found[1] > 0) {
       comm::agree(setting.comm, fmt::format("use the {} data", name), [&] {
         if (fault) std::rethrow_exception(fault);

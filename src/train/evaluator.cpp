@@ -29,8 +29,8 @@ Part part_of(int rank, int size, std::int64_t batches) {
 }  // namespace
 
 std::optional<Evaluation> evaluate(Learner& learner, const data::Dataset& dataset, std::int64_t micro_batch,
-                                   comm::Group& comm, Watchdog& watchdog,
-                                   const std::function<bool()>& deadline_near, StopVotes& votes) {
+                                   comm::Group& comm, const std::function<bool()>& deadline_near,
+                                   StopVotes& votes) {
   const std::int64_t batches = data::evaluation_batches(dataset, micro_batch);
   const Part mine = part_of(comm.rank(), comm.size(), batches);
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(mine.last - mine.first));
@@ -54,14 +54,10 @@ std::optional<Evaluation> evaluate(Learner& learner, const data::Dataset& datase
       reader.recycle(std::move(*batch));
       ++next;
     }
-    const Watchdog::Waiting waiting(watchdog);
     votes = agreed_votes(comm, deadline_near());
     if (any(votes)) return std::nullopt;
   }
-  {
-    const Watchdog::Waiting waiting(watchdog);
-    comm.all_reduce_sum(std::span<double>(slots));
-  }
+  comm.all_reduce_sum(std::span<double>(slots));
   const auto samples = static_cast<double>(dataset.size());
   Evaluation result{comm::tree_sum(std::span(slots).first(count)) / samples, std::nullopt, dataset.size()};
   if (learner.counts_correct()) result.accuracy = comm::tree_sum(std::span(slots).subspan(count)) / samples;

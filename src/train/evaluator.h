@@ -9,7 +9,6 @@
 #include "data/dataset.h"
 #include "train/learner.h"
 #include "train/stop.h"
-#include "train/watchdog.h"
 
 namespace lockstep::train {
 
@@ -23,7 +22,7 @@ struct Evaluation {
 // Collective. Every few micro-batches the ranks look whether to stop: then `votes` tells why and there is no
 // result.
 std::optional<Evaluation> evaluate(Learner& learner, const data::Dataset& dataset, std::int64_t micro_batch,
-                                   comm::Group& comm, Watchdog& watchdog,
-                                   const std::function<bool()>& deadline_near, StopVotes& votes);
+                                   comm::Group& comm, const std::function<bool()>& deadline_near,
+                                   StopVotes& votes);
 
 }  // namespace lockstep::train

@@ -7,15 +7,12 @@
 #include "core/clock.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "train/step_log.h"
 
 namespace lockstep::train {
 
 std::string event_row(std::int64_t step, std::string_view name, std::string_view detail) {
-  std::string text(detail);
-  for (char& c : text) {
-    if (c == ',' || c == '\n' || c == '\r') c = ';';
-  }
-  return fmt::format("{},{:.3f},{},{}", step, wall_seconds(), name, text);
+  return fmt::format("{},{:.3f},{},{}", step, wall_seconds(), name, csv_field(detail));
 }
 
 void append_event(const std::filesystem::path& file, std::int64_t step, std::string_view name,

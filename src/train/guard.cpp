@@ -1,12 +1,14 @@
 #include "train/guard.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "train/identity.h"
 
 namespace lockstep::train {
@@ -15,11 +17,20 @@ namespace {
 
 constexpr const char* mean_key = "guard.mean";
 constexpr const char* accepted_key = "guard.accepted";
+constexpr const char* first_key = "guard.first";
 constexpr const char* in_a_row_key = "guard.in_a_row";
+constexpr const char* rollbacks_key = "guard.rollbacks";
+constexpr const char* rollback_aim_key = "guard.rollback_aim";
 
 // The sign of a NaN depends on how it arose.
 std::string text_of(double value) {
   return std::isnan(value) ? "nan" : fmt::format("{:.6g}", value);
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 }  // namespace
@@ -48,9 +59,14 @@ double Guard::mean() const {
 }
 
 void Guard::accept(double loss) {
-  ++accepted_;
-  mean_ += (loss - mean_) / static_cast<double>(std::min(accepted_, window));
   in_a_row_ = 0;
+  if (++accepted_ > window) {
+    mean_ += (loss - mean_) / static_cast<double>(window);
+    return;
+  }
+  first_.push_back(loss);
+  mean_ = median(first_);
+  if (accepted_ == window) first_.clear();
 }
 
 void Guard::reject(std::int64_t step, const std::string& what) {
@@ -63,22 +79,44 @@ void Guard::reject(std::int64_t step, const std::string& what) {
                   step, what, in_a_row_, config_.max_anomalies));
 }
 
+void Guard::count_rollback(std::int64_t step, const std::string& what, std::int64_t aim) {
+  rollbacks_ = rollbacks_ > 0 && aim == rollback_aim_ ? rollbacks_ + 1 : 1;
+  rollback_aim_ = aim;
+  if (rollbacks_ <= config_.max_anomalies) return;
+  throw AgreedError(
+      ExitCode::bad_config,
+      fmt::format("step {}: {}; the run has gone back to step {} {} times, as many as guard.max_anomalies "
+                  "allows, and has come to no checkpoint in between: correct the samples that anomalies.csv "
+                  "lists, lower optim.lr, or make checkpoint.every less than the steps between anomalies",
+                  step, what, aim, rollbacks_ - 1));
+}
+
 void Guard::roll_back_to(const Guard& earlier) {
   mean_ = earlier.mean_;
   accepted_ = earlier.accepted_;
+  first_ = earlier.first_;
 }
 
 void Guard::write(checkpoint::State& state) const {
   state.values[mean_key] = mean_;
   state.values[accepted_key] = accepted_;
+  state.values[first_key] = fmt::format("{}", fmt::join(first_, ","));
   state.values[in_a_row_key] = in_a_row_;
+  state.values[rollbacks_key] = rollbacks_;
+  state.values[rollback_aim_key] = rollback_aim_;
 }
 
 void Guard::read(const checkpoint::State& state) {
-  if (!state.values.contains(mean_key)) return;
+  if (!state.values.contains(first_key)) return;
   mean_ = real_value(state, mean_key);
   accepted_ = int_value(state, accepted_key);
+  first_.clear();
+  for (const std::string& loss : split(text_value(state, first_key), ',')) {
+    first_.push_back(parse_double(loss).value_or(0));
+  }
   in_a_row_ = int_value(state, in_a_row_key);
+  rollbacks_ = int_value(state, rollbacks_key);
+  rollback_aim_ = int_value(state, rollback_aim_key);
 }
 
 }  // namespace lockstep::train

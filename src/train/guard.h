@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "checkpoint/state.h"
 #include "train/config.h"
@@ -13,8 +14,9 @@ namespace lockstep::train {
 
 class Guard {
  public:
-  // The recent mean is that of all accepted losses until there are so many, then an exponential mean in which
-  // the newest counts 1/window. Until then nothing is a spike: the first losses fall too fast to judge.
+  // Until so many losses have been accepted nothing is a spike: the first ones fall too fast to judge. So bad
+  // ones may be among them: the recent mean begins as the median of all of these, which some outliers do not
+  // move, and goes on as an exponential mean in which the newest counts 1/window.
   static constexpr std::int64_t window = 20;
 
   explicit Guard(const Config::Guard& config) : config_(config) {}
@@ -32,7 +34,12 @@ class Guard {
   // configuration allows; `what` says what is wrong with this one.
   void reject(std::int64_t step, const std::string& what);
 
-  // Goes back to what `earlier` remembers; the row of anomalies goes on.
+  // The run is about to go back from `step` to the parameters of the step `aim`. Throws
+  // AgreedError(bad_config) where it has gone back to these too often already: though steps pass, and good
+  // ones between the bad, all that it learns is lost again.
+  void count_rollback(std::int64_t step, const std::string& what, std::int64_t aim);
+  // Goes back to what `earlier` remembers of the losses; the row of anomalies and the count of rollbacks go
+  // on.
   void roll_back_to(const Guard& earlier);
 
   // Of the losses that were accepted lately; NaN before the first.
@@ -49,7 +56,10 @@ class Guard {
   Config::Guard config_;
   double mean_ = 0;
   std::int64_t accepted_ = 0;
+  std::vector<double> first_;  // the accepted losses, until there are enough for the mean
   std::int64_t in_a_row_ = 0;
+  std::int64_t rollbacks_ = 0;     // one after the other to the step below
+  std::int64_t rollback_aim_ = 0;  // of the last rollback
 };
 
 }  // namespace lockstep::train

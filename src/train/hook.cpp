@@ -18,13 +18,23 @@ namespace {
 constexpr std::size_t most_output = 64 << 10;  // bytes of one call that reach the log
 
 // Rows of events.csv, and what the hook calls them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> names = {{{"started", "start"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> names = {{{"started", "start"},
                                                                                  {"resumed", "resume"},
                                                                                  {"stopped", "stop"},
                                                                                  {"finished", "finish"},
                                                                                  {"rolled back", "alert"},
                                                                                  {"save failed", "alert"},
+                                                                                 {"straggler", "alert"},
                                                                                  {"alert", "alert"}}};
+
+// Runs "$1" so that it ends, with all that it has started, when the process that has started it is killed and
+// can end nobody any more. Its own signal, as those that stop a run reach hooks too. Without setpriv(1), or
+// with one that does not know of it, such a command is left alone.
+constexpr const char* guarded = R"sh(
+inner='trap "kill -KILL 0" PWR; /bin/sh -c "$1" & wait $!'
+! setpriv --pdeathsig PWR true 2>/dev/null || exec setpriv --pdeathsig PWR /bin/sh -c "$inner" hook "$1"
+exec /bin/sh -c "$1"
+)sh";
 
 std::string problem_of(const CommandResult& result, bool leaving) {
   if (result.timed_out && leaving) return "was ended, as the job leaves";
@@ -49,7 +59,7 @@ void run_hook(const HookSetting& setting, const HookEvent& event, const Log& log
                          {"LOCKSTEP_RESTART", fmt::format("{}", setting.restart)},
                          {"LOCKSTEP_STEP", fmt::format("{}", event.step)},
                          {"LOCKSTEP_REASON", event.reason}};
-  const CommandResult result = run_command({"/bin/sh", "-c", setting.command}, options);
+  const CommandResult result = run_command({"/bin/sh", "-c", guarded, "hook", setting.command}, options);
   if (const std::string_view output = trim(result.output); !output.empty()) {
     for (const std::string& line : split(output, '\n')) {
       log.info(fmt::format("run.hook ({}): {}", event.name, line));
@@ -59,6 +69,11 @@ void run_hook(const HookSetting& setting, const HookEvent& event, const Log& log
     log.agreed_warning(
         fmt::format("run.hook ({}) {}", event.name, problem_of(result, stop.stop_requested())));
   }
+}
+
+// The thread below must not throw, as looking for the present folder may.
+Hook::Hook(HookSetting setting, const Log& log) : setting_(std::move(setting)), log_(log) {
+  setting_.run = std::filesystem::absolute(setting_.run);
 }
 
 Hook::~Hook() {

@@ -43,7 +43,7 @@ void run_hook(const HookSetting& setting, const HookEvent& event, const Log& log
 // Runs the command in a thread of its own, one event after the other: for rank 0 of a run.
 class Hook {
  public:
-  Hook(HookSetting setting, const Log& log) : setting_(std::move(setting)), log_(log) {}
+  Hook(HookSetting setting, const Log& log);
   // Leaves, with what was granted. Stop signals are taken by this thread from here on: nobody else is left.
   ~Hook();
   Hook(const Hook&) = delete;

@@ -336,10 +336,7 @@ int launch(const ResolvedConfig& resolved, const RunOptions& options) {
     run->start(options);
     Outcome outcome = run->execute();
     watchdog.enter(Phase::finish, outcome.step);
-    {
-      const Watchdog::Waiting waiting(watchdog);
-      comm->barrier();
-    }
+    comm->barrier();
     if (comm->rank() == 0) {
       outcome.who = fmt::format("rank 0 on {}", attempt.node);
       exit.record(outcome);

@@ -181,6 +181,12 @@ void Learner::restore(const Snapshot& snapshot, std::int64_t updates) {
   }
 }
 
+StateHash Learner::state_hash() const {
+  std::vector<StateHash::Part> parts{{"updates", static_cast<std::uint64_t>(updates_)}};
+  for (const Named& named : state_tensors()) parts.push_back({named.name, hash_of(*device_, named.tensor)});
+  return whole_of(std::move(parts));
+}
+
 std::vector<checkpoint::TensorView> Learner::Snapshot::views() {
   std::vector<checkpoint::TensorView> views;
   for (std::size_t i = 0; i < infos_.size(); ++i) {

@@ -19,6 +19,7 @@
 #include "optim/weight_average.h"
 #include "train/config.h"
 #include "train/objective.h"
+#include "train/state_hash.h"
 
 namespace lockstep::train {
 
@@ -85,6 +86,8 @@ class Learner {
   };
   Snapshot snapshot() const;
   void restore(const Snapshot& snapshot, std::int64_t updates);
+  // Of the same tensors, and of updates().
+  StateHash state_hash() const;
 
   std::int64_t parameter_count() const;
   // What bitwise equality depends on, in one line.

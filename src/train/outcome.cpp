@@ -17,13 +17,6 @@ std::filesystem::path path_of(const std::filesystem::path& run, const std::strin
   return run / "outcome" / token;
 }
 
-std::string one_line(std::string text) {
-  for (char& c : text) {
-    if (c == '\n' || c == '\r') c = ' ';
-  }
-  return text;
-}
-
 }  // namespace
 
 bool write_outcome(const std::filesystem::path& run, const std::string& token, const Outcome& outcome) {

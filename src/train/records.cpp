@@ -12,6 +12,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "train/event_log.h"
+#include "train/state_hash.h"
 
 namespace lockstep::train {
 
@@ -34,7 +35,8 @@ constexpr std::int64_t most_points = 20000;
 // Numbers that must be byte-equal between runs are written with `{}` or csv_field(): the shortest text that
 // reads back exactly.
 Records::Records(const RunFolder& folder, const Log& log, StatusBoard& board, Hook& hook,
-                 const Config& config, const Attempt& attempt, std::int64_t step, std::int64_t evaluated)
+                 const Config& config, const Attempt& attempt, std::int64_t step, std::int64_t evaluated,
+                 bool log_hash)
     : log_(log),
       board_(board),
       hook_(hook),
@@ -52,6 +54,10 @@ Records::Records(const RunFolder& folder, const Log& log, StatusBoard& board, Ho
       // The history of attempts stays whole: nothing in it is undone by a resume.
       events_(folder.events(), event_header, std::numeric_limits<std::int64_t>::max(),
               fence_of(folder, attempt)) {
+  // One that an earlier attempt has left must not keep rows of steps that come again.
+  if (log_hash || std::filesystem::exists(folder.hashes())) {
+    hashes_.emplace(folder.hashes(), "step,hash", step, fence_of(folder, attempt));
+  }
   if (config.run.tensorboard) {
     tensorboard_.emplace(folder.tensorboard(), fmt::format("{}.{}", attempt.node, attempt.token()), step,
                          [&log](const std::string& text) { log.warn(text); });
@@ -115,6 +121,10 @@ void Records::progress(std::int64_t step, std::int64_t epoch, const StepReport& 
   if (tensorboard_) tensorboard_->flush();
 }
 
+void Records::hash(std::int64_t step, std::uint64_t hash) {
+  hashes_->append(fmt::format("{},{}", step, hash_text(hash)));
+}
+
 void Records::suspects(std::int64_t step, std::span<const Suspect> suspects, const data::Dataset& dataset) {
   for (const Suspect& suspect : suspects) {
     const data::Shard& shard = dataset.shard_of(suspect.sample);
@@ -132,6 +142,7 @@ void Records::roll_back(std::int64_t step, std::int64_t evaluated, std::span<con
   metrics_.replace_after(step, rows);
   timings_.replace_after(step, {});
   evaluations_.replace_after(evaluated, {});
+  if (hashes_) hashes_->replace_after(step, {});
   if (tensorboard_) tensorboard_->go_back_to(step);
 }
 
@@ -173,6 +184,7 @@ void Records::sync() {
   metrics_.sync();
   evaluations_.sync();
   anomalies_.sync();
+  if (hashes_) hashes_->sync();
 }
 
 }  // namespace lockstep::train

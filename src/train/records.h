@@ -37,12 +37,15 @@ class Records {
  public:
   // Drops rows of steps after `step`, the step of the checkpoint that the run resumes from, and of
   // evaluations after that of `evaluated`, the last one that the checkpoint knows of.
-  // Replaces no file of a folder that is not `attempt`'s any more: throws Error(cannot_create).
+  // Replaces no file of a folder that is not `attempt`'s any more: throws Error(cannot_create). `log_hash`:
+  // hash() will be called.
   Records(const RunFolder& folder, const Log& log, StatusBoard& board, Hook& hook, const Config& config,
-          const Attempt& attempt, std::int64_t step, std::int64_t evaluated);
+          const Attempt& attempt, std::int64_t step, std::int64_t evaluated, bool log_hash);
 
   // `step` counts from 1; `samples` since the start of the run.
   void step(std::int64_t step, std::int64_t epoch, std::int64_t samples, const StepReport& report);
+  // hashes.csv: the state after the step; the only one of a step that was passed over is that of the last.
+  void hash(std::int64_t step, std::uint64_t hash);
   // The samples that made a step bad.
   void suspects(std::int64_t step, std::span<const Suspect> suspects, const data::Dataset& dataset);
   // The run went back to its state after `step`, when the last evaluation was that of `evaluated`: what came
@@ -83,6 +86,7 @@ class Records {
   StepLog anomalies_;
   std::string waited_;  // before events_ is opened anew
   StepLog events_;
+  std::optional<StepLog> hashes_;  // where it is asked for, or there already
   std::optional<TensorBoard> tensorboard_;
   bool rows_wait_ = false;
   // Since the last progress line.

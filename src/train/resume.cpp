@@ -25,16 +25,21 @@ void set_damaged_aside(const ResumeSetting& setting, std::int64_t used_step) {
   }
 }
 
-Origin check_identity(const ResumeSetting& setting, const checkpoint::State& state) {
+// Another model or optimizer has other tensors, and no --fork can go on from them: it is advised, and
+// accepted, only where they fit.
+Origin check_identity(const ResumeSetting& setting, const checkpoint::Loaded& loaded, Learner& learner) {
+  const checkpoint::State& state = loaded.state();
+  const std::string misfit = loaded.misfit(learner.snapshot().views());
   Changes changes;
   comm::agree(setting.comm, "resume", [&] {
     changes = compare_with(state, setting.resolved, setting.train, setting.test);
-    if (changes.refused.empty() || setting.fork) return;
+    if (misfit.empty() && (changes.refused.empty() || setting.fork)) return;
     throw Error(
         ExitCode::bad_config,
-        fmt::format("{} holds another run: {}; go on with --fork, start over with --fresh, or give this run "
-                    "another run.dir",
-                    setting.folder.path().string(), fmt::join(changes.refused, "; ")));
+        fmt::format("{} holds another run: {}; {} over with --fresh, or give this run another run.dir",
+                    setting.folder.path().string(), fmt::join(changes.refused, "; "),
+                    misfit.empty() ? "go on with --fork, start"
+                                   : fmt::format("its checkpoint does not fit: {}; start", misfit)));
   });
   for (const std::string& change : changes.allowed) {
     setting.log.info(fmt::format("changed since the checkpoint: {}", change));
@@ -109,7 +114,7 @@ std::optional<Resumed> resume_newest(const ResumeSetting& setting, Learner& lear
   comm::agree(setting.comm, "set damaged checkpoints aside", [&] {
     if (setting.comm.rank() == 0) set_damaged_aside(setting, state.step);
   });
-  const Origin origin = check_identity(setting, state);
+  const Origin origin = check_identity(setting, *loaded, learner);
   check_environments(setting, learner, text_value(state, "environment"));
   read_into(learner, setting.comm, *loaded);
   return Resumed{state, origin};

@@ -9,6 +9,7 @@
 
 #include "comm/agreement.h"
 #include "core/clock.h"
+#include "core/cpus.h"
 #include "core/text.h"
 #include "train/config_rules.h"
 #include "train/data_check.h"
@@ -56,6 +57,7 @@ void Run::prepare() {
 }
 
 void Run::start(const RunOptions& options) {
+  log_hash_ = options.log_hash;
   open_trace(options.trace);
   deadline_.emplace(setting_.allocation, setting_.comm.rank() == 0);
   check_content();
@@ -82,12 +84,12 @@ void Run::start(const RunOptions& options) {
                   static_cast<std::size_t>(config_.data.prefetch), config_.train.steps - step_,
                   augment_options(config_), trace_.get());
   reducer_ = make_reducer(*reducer_comm_, *learner_, config_, trace_.get());
-  stepper_.emplace(config_, *learner_, *loader_, data::Sampler(*train_data_, sampler_config()), setting_.comm,
-                   *reducer_, setting_.watchdog, guard_,
-                   Clock{[this] { return deadline_near(); }, [this] { return clock_says_save(); }},
-                   trace_.get());
+  stepper_.emplace(
+      config_, *learner_, *loader_, data::Sampler(*train_data_, sampler_config()), setting_.comm, *reducer_,
+      guard_, Clock{[this] { return deadline_near(); }, [this] { return clock_says_save(); }}, trace_.get());
   patience_.emplace(config_.checkpoint.minutes, monotonic_seconds());
   stall_alarm_.emplace(60 * config_.guard.stalled_minutes, monotonic_seconds());
+  start_watching();
   announce();
 }
 
@@ -193,7 +195,7 @@ void Run::open_records() {
                           [&] { setting_.folder.fence(setting_.attempt); });
   }
   records_.emplace(setting_.folder, setting_.log, setting_.board, setting_.hook, config_, setting_.attempt,
-                   step_, evaluated_step_);
+                   step_, evaluated_step_, log_hash_);
   if (records_->last_metrics() < step_) {
     setting_.log.warn(fmt::format("{} ends at step {}, the checkpoint is of step {}: rows were lost",
                                   setting_.folder.metrics().string(), records_->last_metrics(), step_));
@@ -224,6 +226,12 @@ void Run::announce() const {
       config_.train.micro_batch,
       idle > 0 ? fmt::format(" ({:.0f} % of the ranks' time idle: use a divisor of {})", 100 * idle, workers)
                : ""));
+  if (const int cpus = usable_cpus(); threads_ > cpus) {
+    setting_.log.agreed_warning(fmt::format(
+        "{} threads on {} CPUs that rank 0 may use: they wait for each other; set train.threads or "
+        "SLURM_CPUS_PER_TASK to at most that",
+        threads_, cpus));
+  }
   if (step_ > 0) {
     setting_.log.info(fmt::format("resumed from step {} of {}", step_, config_.train.steps));
   }
@@ -301,6 +309,7 @@ Outcome Run::execute() {
   // All is done and evaluated, or the ranks agreed to stop: either way this very step is what is kept.
   if (!saved() && step_ > 0) save_at_last();
   announce_bytes();
+  record_ranks();
   const bool all_steps = step_ >= config_.train.steps;
   const bool finished = (all_steps || best_.exhausted()) && !evaluation_due();
   Outcome outcome{ExitCode::requeue, step_, describe(votes_, setting_.comm.size()), ""};
@@ -331,6 +340,7 @@ void Run::take_step() {
     samples_ += report.samples;
     if (records_) records_->step(step_, at.epoch, samples_, report);
   }
+  watch_ranks(report);
   if (!records_) return;
   alert_if_stalled();
   setting_.board.update([end = deadline_->end_time()](Status& status) { status.end_time = end; });
@@ -348,7 +358,6 @@ void Run::alert_if_stalled() {
 
 // Every rank knows that the ranks have agreed to stop: all come here.
 void Run::report_signals() {
-  const Watchdog::Waiting waiting(setting_.watchdog);
   const auto signals = gather_signals(setting_.comm, setting_.allocation.node);
   if (!records_) return;
   std::optional<double> left;
@@ -360,8 +369,7 @@ void Run::run_evaluation() {
   setting_.watchdog.enter(Phase::eval, step_);
   const Span span(trace_.get(), "evaluation", "evaluation", step_);
   evaluation_ = evaluate(
-      *learner_, *test_data_, config_.eval.batch, setting_.comm, setting_.watchdog,
-      [this] { return deadline_near(); }, votes_);
+      *learner_, *test_data_, config_.eval.batch, setting_.comm, [this] { return deadline_near(); }, votes_);
   if (!evaluation_) return;
   evaluated_step_ = step_;
   best_.offer(step_, *evaluation_);

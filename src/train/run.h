@@ -34,14 +34,16 @@
 #include "train/status.h"
 #include "train/stepper.h"
 #include "train/stop.h"
+#include "train/stragglers.h"
 #include "train/watchdog.h"
 
 namespace lockstep::train {
 
 struct RunOptions {
-  bool fresh = false;  // start over; what is there goes into an archive
-  bool fork = false;   // go on from the newest checkpoint although the configuration makes it another run
-  std::string trace;   // file of the timelines (core/trace.h), one per rank; empty: none
+  bool fresh = false;     // start over; what is there goes into an archive
+  bool fork = false;      // go on from the newest checkpoint although the configuration makes it another run
+  std::string trace;      // file of the timelines (core/trace.h), one per rank; empty: none
+  bool log_hash = false;  // hashes.csv
 };
 
 class Run {
@@ -99,6 +101,14 @@ class Run {
   void report_signals();
   void run_evaluation();
 
+  // Watching the ranks (run_watch.cpp). The first throws AgreedError(peer_failed) where copies differ.
+  void compare_replicas();
+  void start_watching();
+  void watch_ranks(const StepReport& report);
+  void record_ranks();
+  // Whether a rank has become slow.
+  bool tell_of_paces(const std::vector<PaceChange>& changes);
+
   // What happens to a step that the guard refused (run_anomaly.cpp).
   void meet_anomaly(const data::Position& at, const StepReport& report);
   void skip(const data::Position& at, const StepReport& report, const std::string& what);
@@ -140,6 +150,12 @@ class Run {
   Guard guard_;
   Best best_;
   std::optional<StallAlarm> stall_alarm_;
+  bool log_hash_ = false;
+  bool copies_comparable_ = true;    // the same arithmetic on all ranks
+  std::int64_t compared_step_ = -1;  // whose state all ranks were found to share
+  std::optional<PaceMeter> pace_;    // since the ranks were last compared
+  std::optional<PaceMeter> paces_;   // of this attempt, of the work as it is
+  std::optional<StragglerWatch> stragglers_;
 
   std::int64_t steps_per_epoch_ = 1;
   Origin origin_;

@@ -39,7 +39,8 @@ std::string Run::worst_sample(const StepReport& report) const {
   }
   const Suspect& worst = suspects.worst.front();
   const data::Shard& shard = train_data_->shard_of(worst.sample);
-  return fmt::format("; the worst of {} samples is row {} of {}", report.samples,
+  return fmt::format("; {} of {} samples is row {} of {}",
+                     worst.input > 0 ? "the one with the largest inputs" : "the worst", report.samples,
                      worst.sample - shard.first_id, shard.file.string());
 }
 
@@ -54,6 +55,8 @@ void Run::skip(const data::Position& at, const StepReport& report, const std::st
 
 void Run::roll_back(const std::string& what) {
   const std::int64_t bad = step_ + 1;
+  // By where it should go, not by where it comes: which checkpoints are intact is no matter of the run's.
+  guard_.count_rollback(bad, what, rollback_step_);
   setting_.watchdog.enter(Phase::checkpoint, step_);
   checkpoint::State state;  // of the start
   state.values["evaluated_step"] = std::int64_t{-1};

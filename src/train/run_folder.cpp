@@ -90,18 +90,24 @@ bool RunFolder::claim(const Attempt& attempt, const OwnerAlive& alive, bool fres
   // Before the folder has the new owner's name: a start that dies in between is obeyed again.
   if (fresh && !requeued) archive();
   write_atomically(owner_file(), to_text(attempt));
-  remove_unfinished();
+  remove_half_written(attempt);
   return requeued;
 }
 
-// Who was held between its fence and its rename finds nothing to rename; who asks from now on is refused.
-void RunFolder::remove_unfinished() const {
-  for (const fs::path& folder : {path_, checked_data()}) {
-    std::error_code error;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-      const std::string name = entry->path().filename().string();
-      std::error_code gone;
-      if (name.starts_with('.') && name.find(".tmp.") != std::string::npos) fs::remove(entry->path(), gone);
+// Temporary names of small files (checkpoints have their own). A predecessor that still holds one publishes
+// nothing any more. Of outcomes those of this attempt stay: another rank may be writing one just now.
+void RunFolder::remove_half_written(const Attempt& attempt) const {
+  const std::string own_outcome = "." + attempt.token() + ".";
+  std::error_code error;
+  for (const fs::path& folder : {path_, path_ / "outcome", checked_data()}) {
+    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+      const std::string name = at->path().filename().string();
+      const bool outcome = folder.filename() == "outcome";
+      const bool half_written = name.starts_with('.') && (outcome ? !name.starts_with(own_outcome) &&
+                                                                        !name.starts_with("." + own_outcome)
+                                                                  : name.find(".tmp.") != std::string::npos);
+      std::error_code ignored;
+      if (half_written) fs::remove(at->path(), ignored);
     }
   }
 }

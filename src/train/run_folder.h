@@ -37,18 +37,22 @@ class RunFolder {
   std::filesystem::path timings() const { return path_ / "timings.csv"; }
   std::filesystem::path evaluations() const { return path_ / "eval.csv"; }
   std::filesystem::path anomalies() const { return path_ / "anomalies.csv"; }
+  std::filesystem::path hashes() const { return path_ / "hashes.csv"; }
+  std::filesystem::path ranks() const { return path_ / "ranks.csv"; }
   std::filesystem::path events() const { return path_ / "events.csv"; }
   std::filesystem::path checked_data() const { return path_ / "checked"; }
   std::filesystem::path configuration() const { return path_ / "config.ini"; }
   std::filesystem::path status() const { return path_ / "status"; }
   std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
+  std::filesystem::path successor() const { return path_ / "successor"; }
   std::filesystem::path late_ranks() const { return path_ / "watch"; }
 
   // Creates the folder where needed and makes `attempt` its owner. A folder of another job that is alive, and
   // stays so for a few seconds (a process may take that long to end after its launcher has), is refused with
   // Error(cannot_create), naming job and host; an earlier incarnation of the same job is replaced. With
   // `fresh` what is there goes into an archive first, unless this is a requeued incarnation, which repeats
-  // the command line of the first start. Returns whether it is one.
+  // the command line of the first start. What killed writers left half-written is removed. Returns whether it
+  // is one.
   bool claim(const Attempt& attempt, const OwnerAlive& alive, bool fresh = false);
 
   struct Owner {
@@ -85,8 +89,8 @@ class RunFolder {
   void archive();
 
  private:
-  void remove_unfinished() const;
   void refuse_if_alive(const Attempt& owner, const Attempt& attempt, const OwnerAlive& alive) const;
+  void remove_half_written(const Attempt& attempt) const;
   double heartbeat_age() const;
   std::filesystem::path owner_file() const { return path_ / "owner"; }
   std::filesystem::path path_;

@@ -38,10 +38,12 @@ void Run::clear_up_checkpoints(const checkpoint::Fence& fence) const {
   checkpoint::retire(folder, config_.checkpoint.keep, step_, fence, needed);
 }
 
-// What happens when a checkpoint cannot be written is the rule of docs/errors.md.
+// What happens when a checkpoint cannot be written is the rule of docs/errors.md. One of copies that differ
+// would be of no rank's state.
 std::string Run::save() {
   setting_.watchdog.enter(Phase::checkpoint, step_);
   save_by_clock_ = false;
+  compare_replicas();
   try {
     write_checkpoint();
     patience_->saved(monotonic_seconds());

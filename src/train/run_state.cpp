@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/files.h"
+#include "train/successor.h"
 
 namespace lockstep::train {
 
@@ -33,14 +34,20 @@ std::string_view name_of(RunState state) {
 std::optional<Sight> look_at(const RunFolder& folder, const std::string& here) {
   const auto owner = folder.owner();
   if (!owner) return std::nullopt;
-  Sight sight{*owner, read_outcome(folder.path(), owner->attempt.token()), std::nullopt, std::nullopt, ""};
+  Sight sight;
+  sight.owner = *owner;
+  sight.outcome = read_outcome(folder.path(), owner->attempt.token());
   if (const auto text = read_text(folder.status())) {
     Status status = parse_status(*text);
     if (status.job == owner->attempt.job && status.restart == owner->attempt.restart) {
       sight.status = std::move(status);
     }
   }
-  if (owner->attempt.in_slurm) sight.job = slurm::job_state(owner->attempt.job).job;
+  if (owner->attempt.in_slurm) {
+    sight.job = slurm::job_state(owner->attempt.job).job;
+    sight.next_job = successor_of(folder, owner->attempt.token()).value_or("");
+    if (!sight.next_job.empty()) sight.next = slurm::job_state(sight.next_job).job;
+  }
   if (sight.job) {
     if (!slurm::is_over(*sight.job)) {
       sight.alive = fmt::format("job {} is {}", owner->attempt.job, sight.job->state);
@@ -63,6 +70,11 @@ Judgement judge(const Sight& sight) {
       return {RunState::waiting, fmt::format("job {} is {} again and has not come to this run yet{}",
                                              owner.job, sight.job->state, last)};
     }
+  }
+  if (sight.next && !slurm::is_over(*sight.next) && !finished) {
+    return {RunState::waiting,
+            fmt::format("its next job {} is {}{}{}", sight.next_job, sight.next->state,
+                        is_queued(*sight.next) ? "" : " and has not come to this run yet", last)};
   }
   if (sight.outcome) {
     const auto code = static_cast<int>(sight.outcome->code);

@@ -26,10 +26,12 @@ std::string_view name_of(RunState state);
 // All that can be found out about a run.
 struct Sight {
   RunFolder::Owner owner;
-  std::optional<Outcome> outcome;      // of the owner
-  std::optional<Status> status;        // of the owner
-  std::optional<slurm::JobState> job;  // of an owner in Slurm, where Slurm knows it
-  std::string alive;                   // owner_alive()'s sentence
+  std::optional<Outcome> outcome;       // of the owner
+  std::optional<Status> status;         // of the owner
+  std::optional<slurm::JobState> job;   // of an owner in Slurm, where Slurm knows it
+  std::string alive;                    // owner_alive()'s sentence
+  std::string next_job;                 // of a chain, submitted to go on after the owner; empty: none
+  std::optional<slurm::JobState> next;  // where Slurm knows it
 };
 
 // Reads the run folder and asks Slurm, or the process table of this node, `here`. Nothing where no run has

@@ -31,14 +31,13 @@ void visit_fields(AnyStatus& status, Visit&& visit) {
   visit("evaluation_step", status.evaluation_step);
   visit("evaluation_loss", status.evaluation_loss);
   visit("evaluation_accuracy", status.evaluation_accuracy);
+  visit("stragglers", status.stragglers);
   visit("end_time", status.end_time);
   visit("written", status.written);
 }
 
 void write(std::string& out, const char* name, const std::string& text) {
-  out += fmt::format("{}=", name);
-  for (const char c : text) out += c == '\n' || c == '\r' ? ' ' : c;
-  out += '\n';
+  out += fmt::format("{}={}\n", name, one_line(text));
 }
 
 template <typename Number>

@@ -30,6 +30,7 @@ struct Status {
   std::optional<std::int64_t> evaluation_step;
   std::optional<double> evaluation_loss;
   std::optional<double> evaluation_accuracy;
+  std::string stragglers;          // ranks that are slow now, and in what
   std::optional<double> end_time;  // of the job
   double written = 0;
 };

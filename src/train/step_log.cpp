@@ -14,11 +14,7 @@
 namespace lockstep::train {
 
 std::string csv_field(std::string_view text) {
-  std::string field(text);
-  for (char& c : field) {
-    if (c == ',' || c == '\n') c = ';';
-  }
-  return field;
+  return one_line(text, ';', ",");
 }
 
 std::string csv_field(double number) {

@@ -27,15 +27,13 @@ optim::ScheduleOptions schedule_of(const Config::Optim& optim) {
 }  // namespace
 
 Stepper::Stepper(const Config& config, Learner& learner, data::Loader& loader, data::Sampler sampler,
-                 comm::Group& comm, comm::Reducer& reducer, Watchdog& watchdog, const Guard& guard,
-                 Clock clock, Trace* trace)
+                 comm::Group& comm, comm::Reducer& reducer, const Guard& guard, Clock clock, Trace* trace)
     : config_(config),
       learner_(learner),
       loader_(loader),
       sampler_(std::move(sampler)),
       comm_(comm),
       reducer_(reducer),
-      watchdog_(watchdog),
       guard_(guard),
       clock_(std::move(clock)),
       trace_(trace),
@@ -112,14 +110,13 @@ StepReport Stepper::run(std::int64_t steps_done, const data::Position& at) {
 
   report_loss(steps_done, report);
   report.anomaly = guard_.fault_of_loss(report.loss);
-  const bool by_gradient = report.anomaly.empty();
-  if (by_gradient) {
+  Sign sign = Sign::loss;
+  if (report.anomaly.empty()) {
     if (!summed_early) sum_gradients(report);
-    update(report);
+    sign = update(report);
   }
   if (!report.anomaly.empty()) {
-    const Suspects mine = find_suspects(learner_, taken_, guard_, by_gradient, steps_done);
-    const Watchdog::Waiting waiting(watchdog_);
+    const Suspects mine = find_suspects(learner_, taken_, guard_, sign, steps_done);
     report.suspects = gather_suspects(comm_, mine);
   }
   recycle();
@@ -140,7 +137,6 @@ void Stepper::agree(StopVotes mine, StepReport& report) {
   if (clock_.save_due()) packet_.raise(save_flag);
   const double begin = monotonic_seconds();
   {
-    const Watchdog::Waiting waiting(watchdog_);
     const Span agreement(trace_, "agreement", "reduction");
     packet_.gather(comm_);
   }
@@ -162,7 +158,6 @@ void Stepper::report_loss(std::int64_t steps_done, StepReport& report) const {
 
 void Stepper::sum_gradients(StepReport& report) {
   const double begin = monotonic_seconds();
-  const Watchdog::Waiting waiting(watchdog_);
   const Span reduction(trace_, "reduction", "reduction");
   learner_.use_gradients(reducer_.finish());
   report.communication_seconds += monotonic_seconds() - begin;
@@ -177,7 +172,7 @@ double Stepper::learning_rate(std::int64_t steps_done) const {
   return optim::learning_rate(schedule_, steps_done, config_.train.steps);
 }
 
-void Stepper::update(StepReport& report) {
+Sign Stepper::update(StepReport& report) {
   const Span span(trace_, "optimizer", "compute");
   const double begin = monotonic_seconds();
   // The gradients are those of the sum of the losses: the mean comes in here, once, with the clipping.
@@ -187,12 +182,15 @@ void Stepper::update(StepReport& report) {
   // An infinity would never leave the running statistics again.
   if (report.anomaly.empty() && !statistics_.finite(packet_.values(sample_count))) {
     report.anomaly = "the variance of a batch normalisation is not finite";
+    return Sign::statistics;
   }
-  if (!report.anomaly.empty()) return;
+  if (!report.anomaly.empty()) return Sign::gradient;
   const double clip = optim::clip_coefficient(report.gradient_norm, config_.optim.clip_norm);
   learner_.update(report.learning_rate, mean * clip);
   statistics_.apply(packet_.values(sample_count));
-  report.compute_seconds += monotonic_seconds() - begin;
+  report.update_seconds = monotonic_seconds() - begin;
+  report.compute_seconds += report.update_seconds;
+  return Sign::gradient;
 }
 
 }  // namespace lockstep::train

@@ -22,7 +22,6 @@
 #include "train/overlap.h"
 #include "train/stop.h"
 #include "train/suspects.h"
-#include "train/watchdog.h"
 
 namespace lockstep::train {
 
@@ -43,6 +42,7 @@ struct StepReport {
   // Of this rank, in seconds.
   double data_seconds = 0;
   double compute_seconds = 0;
+  double update_seconds = 0;         // the part of compute_seconds that does not depend on the rank's lanes
   double communication_seconds = 0;  // the main thread's, for other ranks
   double seconds = 0;
   std::optional<std::string> overlap;  // what the trial of both ways has found, in the step that ends it
@@ -59,8 +59,7 @@ class Stepper {
   // All references must outlive the stepper. `sampler` is the loader's. `comm` is for the step's small
   // collectives; the reducer has its own communicator. `trace` may be null.
   Stepper(const Config& config, Learner& learner, data::Loader& loader, data::Sampler sampler,
-          comm::Group& comm, comm::Reducer& reducer, Watchdog& watchdog, const Guard& guard, Clock clock,
-          Trace* trace);
+          comm::Group& comm, comm::Reducer& reducer, const Guard& guard, Clock clock, Trace* trace);
 
   // The step after `steps_done` steps, whose samples are those of `at`. Collective.
   StepReport run(std::int64_t steps_done, const data::Position& at);
@@ -79,7 +78,8 @@ class Stepper {
   void report_loss(std::int64_t steps_done, StepReport& report) const;
   // Replaces the gradients by their sum over all ranks.
   void sum_gradients(StepReport& report);
-  void update(StepReport& report);
+  // By what an anomaly showed, where there was one.
+  Sign update(StepReport& report);
   void recycle();
 
   const Config& config_;
@@ -88,7 +88,6 @@ class Stepper {
   data::Sampler sampler_;
   comm::Group& comm_;
   comm::Reducer& reducer_;
-  Watchdog& watchdog_;
   const Guard& guard_;
   Clock clock_;
   Trace* trace_;

@@ -20,7 +20,11 @@ struct Message {
 // In one step a loss of less than a tenth of the worst one is not what the step suffers from.
 constexpr double far_below = 0.1;
 
+// Nor is an input that is not ten times as large as that of most samples.
+constexpr double far_above = 10;
+
 double badness(const Suspect& suspect) {
+  if (suspect.input > 0) return suspect.input;
   return std::isfinite(suspect.loss) ? suspect.loss : std::numeric_limits<double>::infinity();
 }
 
@@ -33,6 +37,20 @@ bool gradient_is_bad(Learner& learner, const data::Batch& batch, std::int64_t st
   return !Guard::fault_of_gradient(learner.gradient_norm(1)).empty();
 }
 
+bool statistics_are_bad(Learner& learner, const data::Batch& batch, std::int64_t steps_done) {
+  learner.train(batch, steps_done, false);
+  std::vector<float> statistics(static_cast<std::size_t>(learner.statistic_count()));
+  learner.take_statistics(statistics);
+  return !std::all_of(statistics.begin(), statistics.end(), [](float x) { return std::isfinite(x); });
+}
+
+bool is_bad(Learner& learner, const TakenBatch& taken, const Guard& guard, Sign sign,
+            std::int64_t steps_done) {
+  if (sign == Sign::loss) return guard.stands_out(taken.loss);
+  if (sign == Sign::gradient) return gradient_is_bad(learner, taken.batch, steps_done);
+  return statistics_are_bad(learner, taken.batch, steps_done);
+}
+
 // As they were in training; but where batch normalisation has spread one sample's NaN to all of them, as in
 // an evaluation, which takes each by itself.
 std::vector<double> losses_of(Learner& learner, const data::Batch& batch, std::int64_t steps_done) {
@@ -42,6 +60,26 @@ std::vector<double> losses_of(Learner& learner, const data::Batch& batch, std::i
   return any_finite ? losses : learner.sample_losses(batch, steps_done, false);
 }
 
+}  // namespace
+
+std::vector<double> outlying_inputs(const data::Batch& batch) {
+  const auto samples = static_cast<std::size_t>(batch.size);
+  const std::size_t width = batch.x.size() / samples;
+  std::vector<double> largest(samples, 0.0);
+  for (std::size_t i = 0; i < samples * width; ++i) {
+    largest[i / width] = std::max(largest[i / width], std::abs(static_cast<double>(batch.x[i])));
+  }
+  auto sorted = largest;
+  std::sort(sorted.begin(), sorted.end());
+  const double usual = sorted[(samples - 1) / 2];
+  for (double& value : largest) {
+    if (!(value > far_above * usual)) value = 0;
+  }
+  return largest;
+}
+
+namespace {
+
 void cut_to_worst(std::vector<Suspect>& suspects) {
   std::sort(suspects.begin(), suspects.end(),
             [](const Suspect& a, const Suspect& b) { return order(a) < order(b); });
@@ -50,16 +88,20 @@ void cut_to_worst(std::vector<Suspect>& suspects) {
 
 }  // namespace
 
-Suspects find_suspects(Learner& learner, std::span<const TakenBatch> batches, const Guard& guard,
-                       bool by_gradient, std::int64_t steps_done) {
+Suspects find_suspects(Learner& learner, std::span<const TakenBatch> batches, const Guard& guard, Sign sign,
+                       std::int64_t steps_done) {
   Suspects found;
   for (const TakenBatch& taken : batches) {
     const data::Batch& batch = taken.batch;
     if (batch.size == 0) continue;
-    if (by_gradient ? !gradient_is_bad(learner, batch, steps_done) : !guard.stands_out(taken.loss)) continue;
+    if (!is_bad(learner, taken, guard, sign, steps_done)) continue;
     const auto losses = losses_of(learner, batch, steps_done);
+    const bool by_input = sign == Sign::statistics;
+    const auto inputs = by_input ? outlying_inputs(batch) : std::vector<double>(losses.size(), 0.0);
     for (std::size_t place = 0; place < losses.size(); ++place) {
-      found.worst.push_back({batch.lane, static_cast<std::int64_t>(place), batch.ids[place], losses[place]});
+      if (by_input && inputs[place] == 0) continue;
+      found.worst.push_back(
+          {batch.lane, static_cast<std::int64_t>(place), batch.ids[place], losses[place], inputs[place]});
       if (!std::isfinite(losses[place])) ++found.not_finite;
     }
     cut_to_worst(found.worst);

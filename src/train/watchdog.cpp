@@ -85,7 +85,7 @@ void Watchdog::set_waits(std::shared_ptr<const std::atomic<int>> waits) {
 
 bool Watchdog::waits() const {
   const std::lock_guard guard(mutex_);
-  return waiting_.load() > 0 || (waits_ && waits_->load() > 0);
+  return waits_ && waits_->load() > 0;
 }
 
 void Watchdog::set_run(Run run) {

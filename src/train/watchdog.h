@@ -55,18 +55,6 @@ class Watchdog {
   std::string where() const;
   std::int64_t step() const;
 
-  // While one of these lives, this rank waits for its peers: it is not itself the late one.
-  class Waiting {
-   public:
-    explicit Waiting(Watchdog& watchdog) : watchdog_(watchdog) { ++watchdog_.waiting_; }
-    ~Waiting() { --watchdog_.waiting_; }
-    Waiting(const Waiting&) = delete;
-    Waiting& operator=(const Waiting&) = delete;
-
-   private:
-    Watchdog& watchdog_;
-  };
-
  private:
   struct Place {
     Phase phase = Phase::start;
@@ -89,7 +77,6 @@ class Watchdog {
   int rank_;
   Place place_;
   std::unique_ptr<Run> run_;
-  std::atomic<int> waiting_{0};
   double missing_since_ = -1;  // of the watching thread alone
   std::shared_ptr<const std::atomic<int>> waits_;
   std::jthread thread_;

@@ -139,7 +139,8 @@ check "and makes the same steps" cmp strong/nodes-1/metrics.csv strong/nodes-2/m
 
 # --- lockstep requeue --by=submit ----------------------------------------------------------------------------
 stand_in scontrol <<'TEXT'
-[[ $2 == show ]] && echo "JobId=7 JobState=$STATE Reason=None Restarts=0"
+[[ ${*: -1} != 8 ]] || STATE=$NEXT
+[[ $2 == show ]] && echo "JobId=${*: -1} JobState=$STATE Reason=None Restarts=0"
 TEXT
 stand_in squeue <<'TEXT'
 echo 1:00:00
@@ -163,6 +164,12 @@ run.conf
 --run.hook=a b
 TEXT
 check "which is an event" grep -q ',requeued,job 7; .*goes on as job 8$' run/events.csv
+printf 'job=7\nrestart=0\ncluster=c\nnode=n1\nslurm=1\n' >run/owner
+check "and what the run waits for" says 'run: waiting, its next job 8 is PENDING' env STATE=COMPLETED NEXT=PENDING "$lockstep" status run
+check "unless it has been cancelled" fails says waiting env STATE=COMPLETED NEXT=CANCELLED "$lockstep" status run
+printf 'job=8\nrestart=0\ncluster=c\nnode=n1\nslurm=1\n' >run/owner
+check "or has taken over" says 'run: running' env NEXT=RUNNING "$lockstep" status run
+rm run/owner
 # The word that starts over: to be repeated only by a chain whose folder it has not reached yet.
 again() { STATE=RUNNING SLURM_JOB_ID=7 SLURM_CLUSTER_NAME=c "$lockstep" requeue run --status=75 --by=submit -- /spool/script run.conf --fresh --run.seed=2; }
 check "a chain that owns nothing yet" exits 0 again

@@ -8,6 +8,8 @@ lockstep=$build/lockstep
 cd "$root"
 # shellcheck source=../environment.bash
 source test/environment.bash
+# shellcheck source=../poll.bash
+source test/poll.bash
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -53,16 +55,6 @@ complains() {
   ((got == wanted)) || { printf 'exit code %d, not %d:\n%s\n' "$got" "$wanted" "$output" && return 1; }
   [[ $output == *"$text"* ]] || { printf "no '%s' in:\n%s\n" "$text" "$output" && return 1; }
   [[ ! -s $scratch/stdout ]] || { echo "standard output:" && cat "$scratch/stdout" && return 1; }
-}
-
-# poll SECONDS COMMAND...: until it succeeds.
-poll() {
-  local end=$((SECONDS + $1))
-  shift
-  until "$@"; do
-    ((SECONDS < end)) || { echo "gave up waiting for: $*" && return 1; }
-    sleep 0.02
-  done
 }
 
 # big_endian NUMBER: as four bytes, the form of IDX headers.

@@ -95,6 +95,19 @@ check "the hook is ended" poll 10 is_gone "$(cat shell)"
 check "with what it has started" poll 10 is_gone "$(cat sleeper)"
 check "which is told" grep -q 'warning: run.hook (start) was ended, as the job leaves' live.log
 
+# Nobody is left to end it but the system.
+rm -f shell sleeper
+start --run.dir=killed --run.hook="$hang"
+job=$!
+check "a hook hangs" poll 60 test -s shell
+kill -KILL $job
+check "its run is killed" ends_with 137 $job
+check "the hook goes with it" poll 10 is_gone "$(cat shell)"
+check "and what it has started" poll 10 is_gone "$(cat sleeper)"
+check "a hook in a folder that is gone by now" says 'run.hook (start): in /' \
+  bash -c 'mkdir -p gone && cd gone && rmdir ../gone && "$0" train ../tiny.conf --run.dir="$1/elsewhere" --data.train="$1/shards" \
+    --run.hook="echo in \$LOCKSTEP_RUN_DIR"' "$lockstep" "$scratch"
+
 rm -f shell
 "$lockstep" train tiny.conf --run.dir=patient --run.hook='[ $LOCKSTEP_EVENT = start ] || { echo $$ >shell; sleep 1000; }' >>live.log 2>&1 &
 job=$!

@@ -48,6 +48,8 @@ check "a missing data folder is named" complains 66 no-such-folder \
 check "an unknown model names the known ones" complains 78 mlp "$lockstep" train tiny.conf --model.name=mpl
 
 run=checkpoints/tiny
+check "more threads than CPUs are told" says '2 threads on 1 CPUs that rank 0 may use' \
+  taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" "$lockstep" train tiny.conf --run.dir=many --train.threads=2
 check "one plain process trains to the end" exits 0 "$lockstep" train tiny.conf
 mapfile -t saved < <(find "$run" -name 'step-*.h5' | sort)
 check "there is a checkpoint" test "${#saved[@]}" -ge 1

@@ -72,6 +72,10 @@ for fault in H5Dwrite:4:1:fail H5Dwrite:5:all:fail H5Fflush:1:2:fail H5Fclose:1:
   pwrite:2:all:fail; do
   strike $fault error
 done
+for fault in pwrite:1:0:quota pwrite:2:0:quota fsync:1:1:quota rename:1:0:quota; do
+  strike $fault error
+  check "it names the quota" grep -aq "error 73: .*[Dd]isk quota exceeded" "$work/save.log"
+done
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -3,7 +3,8 @@
 //   LOCKSTEP_FAULT=FUNCTION:COUNT:RANK:ACTION[:PATH]
 //     FUNCTION  H5Dwrite, H5Fflush, H5Fclose, pread, pwrite, pwritev, fsync, rename, MPI_Allreduce,
 //               MPI_collective (MPI_Allreduce and MPI_Allgather, of which each step has one),
-//               PMIx_Fence_nb (the answer to it, of which MPI_Init awaits two)
+//               PMIx_Fence_nb (the answer to it, of which MPI_Init awaits two),
+//               dnnl_sgemm (a product of a linear layer)
 //     COUNT     the first call struck, counted from 1 in each process
 //     RANK      the rank struck, or "all" (PMIX_RANK, SLURM_PROCID or OMPI_COMM_WORLD_RANK; 0 without them)
 //     ACTION    kill   SIGKILL to the process itself, before the call
@@ -12,11 +13,13 @@
 //               term   SIGTERM to the process itself at this one call, which is then made: a stop request at
 //                      a chosen place
 //               slow=N this one call takes N milliseconds longer
+//               slower=N   from this one on, each call takes N milliseconds longer
 //               memory takes all memory that the process may have, whose limit becomes what it has; the call
 //                      is then made
 //               fail   POSIX calls return -1 with ENOSPC without being made, from this call on; HDF5 calls
 //                      are made, because the peers are in them too, and then report failure
 //               eio    the same with EIO
+//               quota  the same with EDQUOT
 //     PATH      pread, fsync, rename, pwrite, pwritev count and fail only for files with this text in their
 //               path (default: LOCKSTEP_FAULT_PATH; without it every file)
 //   LOCKSTEP_FAULT=@FILE        the fault is what the file says, which may come, change and go while the
@@ -32,6 +35,7 @@
 #include <fcntl.h>
 #include <hdf5.h>
 #include <mpi.h>
+#include <oneapi/dnnl/dnnl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
@@ -167,6 +171,11 @@ bool strikes(const Plan& fault, std::string_view function, Counter& counter) {
   if (first && fault.action != "hold") create(marker().c_str());
   if (fault.action == "kill") ::kill(::getpid(), SIGKILL);
   constexpr std::string_view slow = "slow=";
+  constexpr std::string_view slower = "slower=";
+  if (fault.action.starts_with(slower)) {
+    ::usleep(static_cast<useconds_t>(1000 * std::strtol(&fault.action[slower.size()], nullptr, 10)));
+    return false;
+  }
   if (fault.action.starts_with(slow)) {
     if (first) ::usleep(static_cast<useconds_t>(1000 * std::strtol(&fault.action[slow.size()], nullptr, 10)));
     return false;
@@ -178,7 +187,7 @@ bool strikes(const Plan& fault, std::string_view function, Counter& counter) {
     return false;
   }
   while (fault.action == "stall") ::pause();
-  errno = fault.action == "eio" ? EIO : ENOSPC;
+  errno = fault.action == "eio" ? EIO : fault.action == "quota" ? EDQUOT : ENOSPC;
   return true;
 }
 
@@ -215,7 +224,7 @@ F* next(const char* name) {
 }
 
 Counter write_calls, flush_calls, close_calls, pread_calls, pwrite_calls, pwritev_calls, fsync_calls,
-    rename_calls, allreduce_calls, collective_calls, fence_calls;
+    rename_calls, allreduce_calls, collective_calls, fence_calls, sgemm_calls;
 
 // Only a signal can be sent here: a collective that is not made would be an error of ours.
 void meet() {
@@ -316,6 +325,14 @@ int MPI_Allreduce(const void* send, void* receive, int count, MPI_Datatype type,
   (void)strikes("MPI_Allreduce", allreduce_calls);
   meet();
   return next<decltype(MPI_Allreduce)>("MPI_Allreduce")(send, receive, count, type, op, comm);
+}
+
+dnnl_status_t dnnl_sgemm(char transa, char transb, dnnl_dim_t m, dnnl_dim_t n, dnnl_dim_t k, float alpha,
+                         const float* a, dnnl_dim_t lda, const float* b, dnnl_dim_t ldb, float beta, float* c,
+                         dnnl_dim_t ldc) {
+  (void)strikes("dnnl_sgemm", sgemm_calls);
+  return next<decltype(dnnl_sgemm)>("dnnl_sgemm")(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c,
+                                                  ldc);
 }
 
 int fsync(int fd) {

@@ -179,10 +179,12 @@ TEST_CASE("temporaries of ended attempts are removed, others kept", "[checkpoint
   };
   for (const auto& stale : {path("17", 0), path("17", 1), path("9", 5), path("17.3", 4)}) touch(stale);
   touch(path("17", 2));
+  touch(folder.path() / ".best.h5.tmp");
   touch(folder.path() / ".step-notes.txt");
   touch(folder.path() / "metrics.csv");
   const auto removed = remove_stale_temporaries(folder.path(), {"17", 1}, [] {});
   CHECK(removed.size() == 4);
+  CHECK_FALSE(std::filesystem::exists(folder.path() / ".best.h5.tmp"));
   CHECK(std::filesystem::exists(path("17", 2)));
   CHECK(std::filesystem::exists(folder.path() / ".step-notes.txt"));
   CHECK(std::filesystem::exists(folder.path() / "metrics.csv"));

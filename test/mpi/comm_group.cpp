@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <new>
 #include <numeric>
 
 #include "comm/agreement.h"
@@ -121,4 +122,7 @@ TEST_CASE("one rank's failure is the same error on all", "[comm]") {
   // Nobody is left to agree with: no collective, only the culprit throws.
   const auto lost = [&] { comm::agree(comm, "save", [] { throw Error(ExitCode::peer_failed, "gone"); }); };
   CHECK_THROWS_AS(lost(), Error);
+  // Nor does a rank without memory agree with anybody: it leaves, and says so by what it throws.
+  const auto full = [&] { comm::agree(comm, "save", [] { throw std::bad_alloc(); }); };
+  CHECK_THROWS_AS(full(), std::bad_alloc);
 }

@@ -38,10 +38,9 @@ TEST_CASE("a step that was given up at the deadline is a vote to stop, whatever 
                                           learner.gradient_slices(), comm::ReducerOptions{});
   const data::Sampler sampler(dataset, {1, 4, 4, 4096});
   data::Loader exhausted(dataset, sampler, {0, 1}, {0, 0}, 4, 0);
-  train::Watchdog watchdog(config.limits, "n1", 0);
   const train::Guard guard(config.guard);
   int asked = 0;
-  train::Stepper stepper(config, learner, exhausted, sampler, comm, *reducer, watchdog, guard,
+  train::Stepper stepper(config, learner, exhausted, sampler, comm, *reducer, guard,
                          train::Clock{[&] { return ++asked == 1; }, [] { return false; }}, nullptr);
   const train::StepReport report = stepper.run(0, {});
   CHECK(report.abandoned);

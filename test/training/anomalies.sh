@@ -2,12 +2,16 @@
 # Cases of bad samples, early stops and best checkpoints. Sourced by `test`, which sets what is used here.
 
 # Sample 137 (row 37 of part-1.h5) is finite, and yet a model overflows on it: it comes in steps 9, 19 and 37.
-planted() {
-  [[ ! -d $scratch/planted ]] || return 0
+planted() { # once, also by cases side by side
+  exec {planting}>"$scratch/planting" && flock "$planting"
+  [[ -e $scratch/planted.conf ]] || make_planted_data
+  exec {planting}>&-
+}
+make_planted_data() {
   "$build/test/training/make_planted" "$scratch/planted" 3 100 137 3e38
   "$build/test/training/make_planted" "$scratch/outlier" 3 100 137 1e6
   "$build/test/training/make_planted" "$scratch/clean" 1 60
-  cat >"$scratch/planted.conf" <<END
+  cat >"$scratch/planted.new" <<END
 [data]
 train = $scratch/planted
 test = $scratch/clean
@@ -29,6 +33,7 @@ batch = 16
 [checkpoint]
 every = 6
 END
+  mv "$scratch/planted.new" "$scratch/planted.conf"
 }
 
 # guarded N RUN ARGS...: trains on the planted data on N ranks.
@@ -104,6 +109,17 @@ case_a_rollback_passes_by_what_the_clock_and_stops_have_saved() {
   [[ $(grep -c 'back to the parameters of step 0;' "$run/events.csv") == 3 ]] || return 1
   guarded 3 "$run-clock" "$@" --checkpoint.minutes=0.0001 >"$run.log" 2>&1 && same_anomalies "$run" "$run-clock" || return 1
   chain_of "$run-chain" "$@" && same_anomalies "$run" "$run-chain"
+}
+
+case_a_run_that_always_goes_back_to_the_same_step_ends() {
+  local run=$scratch/rollback-limit
+  planted
+  set -- --guard.anomaly=rollback --checkpoint.every=0 --guard.max_anomalies=2
+  # Bad steps 9 and 19 lie behind the checkpoint that the second start goes on from.
+  exits 0 guarded 0 "$run" "$@" --train.steps=30 >"$run.log" 2>&1 || return 1
+  exits 78 guarded 2 "$run" "$@" >"$run.log" 2>&1 || return 1
+  grep -q 'step 37: the loss is nan; .*the run has gone back to step 0 2 times' "$run.log" || return 1
+  exits 0 guarded 2 "$run" "$@" --guard.max_anomalies=3 >"$run.log" 2>&1 && each_step_once "$run/metrics.csv" 40
 }
 
 case_a_rollback_finds_another_checkpoint_where_the_wanted_one_is_damaged() {

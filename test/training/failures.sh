@@ -45,8 +45,8 @@ case_the_last_save_is_tried_again_and_then_left_to_the_next_start() {
 case_a_full_disk_and_a_read_only_folder_are_survived() {
   local disk=$scratch/disk run=$scratch/disk/run log=$scratch/disk.log job step
   ((EUID == 0)) || {
-    echo "not as root: no disk can be mounted"
-    return 0
+    echo "only root can mount a disk"
+    return "$skip"
   }
   mkdir "$disk"
   mount -t tmpfs -o size=14m tmpfs "$disk"
@@ -140,6 +140,12 @@ case_a_checkpoint_of_another_model_is_refused_with_the_first_difference() {
   before=$(cd "$run" && cksum metrics.csv checkpoints/*)
   exits 78 ranks 2 "$conf" --run.dir="$run" --model.channels=32,48 >"$run.log" 2>&1 || return 1
   grep -q 'model.channels: 32,64 in the checkpoint, 32,48 now' "$run.log" || return 1
+  # What cannot work is not advised: nor for another optimizer, or an average of the weights that is not there.
+  grep -qE 'does not fit: tensor [a-z0-9./_]+ .*; start over with --fresh, or give' "$run.log" || return 1
+  exits 78 ranks 0 "$conf" --run.dir="$run" --optim.name=adamw >"$run.log" 2>&1 || return 1
+  grep -q 'does not fit: it .*tensor optimizer/.*; start over' "$run.log" && ! grep -q -e --fork "$run.log" || return 1
+  exits 78 ranks 0 "$conf" --run.dir="$run" --optim.ema_decay=0.9 --fork >"$run.log" 2>&1 || return 1
+  grep -q 'does not fit: it lacks tensor ema/.*; start over with --fresh, or give' "$run.log" || return 1
   exits 78 ranks 2 "$conf" --run.dir="$run" --model.channels=32,48 --fork >"$run.log" 2>&1 || return 1
   grep -qE 'does not fit: tensor [a-z0-9./_]+ has shape .* there and .* in this run' "$run.log" &&
     [[ $(cd "$run" && cksum metrics.csv checkpoints/*) == "$before" ]]

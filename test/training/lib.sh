@@ -44,18 +44,8 @@ exits() {
   }
 }
 
-# poll SECONDS COMMAND...: until it succeeds.
-poll() {
-  local deadline=$((SECONDS + $1))
-  shift
-  until "$@"; do
-    ((SECONDS < deadline)) || {
-      echo "gave up waiting for: $*"
-      return 1
-    }
-    sleep 0.02
-  done
-}
+# shellcheck source=../poll.bash
+source test/poll.bash
 
 rows() { if [[ -r $1 ]]; then wc -l <"$1"; else echo 0; fi; }
 more_rows_than() { (($(rows "$1") > $2)); }

@@ -14,7 +14,9 @@ run_case() {
 
 # Mostly they wait, for MPI to start and for limits to pass: several at a time.
 at_once=${TRAINING_CASES_AT_ONCE:-3}
-passed=0 failed=0 running=0
+passed=0 failed=0 skipped=0 running=0
+# What a case returns, after it has said why, where it cannot run here.
+skip=77
 declare -A name_of
 finish_one() {
   local pid result=0 name seconds
@@ -26,6 +28,9 @@ finish_one() {
     # For whoever makes docs/reliability.md of it.
     [[ -z ${row_of[$name]:-} ]] || printf '%s|-\n' "${row_of[$name]}" >>"${RESULTS:-/dev/null}"
     printf 'ok - %s (%d s)\n' "${name//_/ }" "$seconds"
+  elif ((result == skip)); then
+    skipped=$((skipped + 1))
+    printf 'skipped - %s: %s\n' "${name//_/ }" "$(tail -n 1 "$scratch/$name.output")"
   else
     failed=$((failed + 1))
     printf 'not ok - %s (%d s)\n' "${name//_/ }" "$seconds"

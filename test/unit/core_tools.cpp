@@ -10,6 +10,12 @@
 using namespace lockstep;
 using namespace std::chrono_literals;
 
+TEST_CASE("a text becomes one line", "[core]") {
+  CHECK(one_line("a\nb\r\nc, d") == "a b  c, d");
+  CHECK(one_line("a\nb, c", ';', ",") == "a;b; c");
+  CHECK(one_line("").empty());
+}
+
 TEST_CASE("split keeps empty parts and gives none for an empty text", "[core]") {
   CHECK(split("", ',').empty());
   CHECK(split("a", ',') == std::vector<std::string>{"a"});

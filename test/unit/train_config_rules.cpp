@@ -64,4 +64,17 @@ TEST_CASE("keys that do nothing beside the others are told, if they were given",
         Keys{"model.hidden (model.name = resnet)", "model.channels (model.name = resnet)"});
   CHECK(keys_without_effect(resolved("[train]\nsteps = 5\n[optim]\nschedule = cosine\nwarmup_steps = 5\n")) ==
         Keys{"optim.schedule = cosine (all 5 steps are warm-up)"});
+  const std::string evaluation = "[eval]\nevery = 5\nbatch = 4\nmetric = accuracy\nmin_delta = 0.1\n";
+  CHECK(keys_without_effect(resolved(evaluation)) ==
+        Keys{"eval.every (no data.test)", "eval.batch (no data.test)", "eval.metric (no data.test)",
+             "eval.min_delta (no data.test)"});
+  CHECK(keys_without_effect(resolved("test = shards\n" + evaluation)) ==
+        Keys{"eval.min_delta (eval.patience = 0, checkpoint.keep_best = off)"});
+  CHECK(keys_without_effect(resolved("test = shards\n" + evaluation + "patience = 2\n")) == Keys{});
+  CHECK(keys_without_effect(resolved("test = shards\n[eval]\npatience = 2\n")) ==
+        Keys{"eval.patience (eval.every = 0: the only evaluation is the last)"});
+  CHECK(keys_without_effect(resolved("test = shards\n[eval]\npatience = 2\nevery = 1000\n")) ==
+        Keys{"eval.patience (eval.every = 1000: the only evaluation is the last)"});
+  CHECK(keys_without_effect(resolved("[guard]\nmax_anomalies = 3\n")) ==
+        Keys{"guard.max_anomalies (guard.anomaly = stop)"});
 }

@@ -64,18 +64,56 @@ TEST_CASE("nothing is a spike until enough losses have been accepted", "[guard]"
   CHECK_FALSE(guard.fault_of_loss(100).empty());
 }
 
-TEST_CASE("the recent mean is the mean of the first losses, then an exponential one", "[guard]") {
+TEST_CASE("the recent mean is the median of the first losses, then an exponential one", "[guard]") {
   Guard guard(spikes_above(2));
   CHECK(std::isnan(guard.mean()));
   guard.accept(3);
+  CHECK(guard.mean() == 3);
   guard.accept(1);
-  CHECK(guard.mean() == Approx(2));
+  CHECK(guard.mean() == 2);
+  guard.accept(1e9);
+  CHECK(guard.mean() == 3);
   Guard late = settled(2);
   late.accept(2);
   CHECK(late.mean() == Approx(1.05));
   // Nothing that was refused enters it.
   late.reject(30, "the loss is 50");
   CHECK(late.mean() == Approx(1.05));
+}
+
+TEST_CASE("bad losses among the first do not hide a later spike", "[guard]") {
+  Guard guard(spikes_above(5));
+  for (std::int64_t i = 0; i < Guard::window; ++i) guard.accept(i % 3 == 0 ? 1e6 : 1.0);
+  CHECK(guard.mean() == 1);
+  CHECK(guard.fault_of_loss(4.9).empty());
+  CHECK_FALSE(guard.fault_of_loss(5.1).empty());
+}
+
+TEST_CASE("rollbacks to the same step end the run, however many good steps lie between", "[guard]") {
+  Guard guard(spikes_above(2));
+  const auto bad_step = [&](std::int64_t step, std::int64_t aim) {
+    guard.accept(1);
+    guard.reject(step, "the loss is nan");
+    guard.count_rollback(step, "the loss is nan", aim);
+  };
+  bad_step(10, 0);
+  bad_step(20, 0);
+  bad_step(30, 25);  // the run has got further
+  bad_step(40, 25);
+  // Also where the count comes out of a checkpoint, and the losses out of an earlier one.
+  checkpoint::State state;
+  guard.write(state);
+  guard = Guard(spikes_above(2));
+  guard.read(state);
+  guard.roll_back_to(Guard(spikes_above(2)));
+  try {
+    bad_step(50, 25);
+    FAIL("gone back");
+  } catch (const AgreedError& error) {
+    CHECK(error.code() == ExitCode::bad_config);
+    CHECK_THAT(error.what(), Catch::Contains("step 50: the loss is nan; the run has gone back to step 25 2 "
+                                             "times, as many as guard.max_anomalies allows"));
+  }
 }
 
 TEST_CASE("more anomalies in a row than are allowed end the run", "[guard]") {
@@ -103,9 +141,11 @@ TEST_CASE("a guard goes on from a checkpoint with the same bits", "[guard]") {
   Guard resumed(spikes_above(2));
   resumed.read(state);
   CHECK(resumed.in_a_row() == 1);
-  guard.accept(0.9);
-  resumed.accept(0.9);
-  CHECK(guard.mean() == resumed.mean());
+  for (std::int64_t i = 0; i < Guard::window; ++i) {
+    guard.accept(0.9 / static_cast<double>(i + 3));
+    resumed.accept(0.9 / static_cast<double>(i + 3));
+    CHECK(guard.mean() == resumed.mean());
+  }
 
   Guard fresh(spikes_above(2));
   fresh.read(checkpoint::State{});  // of an earlier version
@@ -134,6 +174,20 @@ TEST_CASE("among finite losses those near the worst one are listed", "[suspects]
   const std::vector<Suspects> lists = {{{{0, 0, 10, 0.5}, {0, 1, 11, 80}}, 0},
                                        {{{1, 0, 12, 100}, {1, 1, 13, 9}}, 0}};
   CHECK(samples_of(merged(lists)) == std::vector<std::int64_t>{12, 11});
+}
+
+TEST_CASE("a sample with outlying inputs is told by the largest of them", "[suspects]") {
+  data::Batch batch;
+  batch.size = 3;
+  batch.x = {1, -2, 3, 0.5, -31, 2};
+  CHECK(outlying_inputs(batch) == std::vector<double>{0, 0, 31});
+  batch.x[4] = -20;  // ten times as much as usual, not more
+  CHECK(outlying_inputs(batch) == std::vector<double>{0, 0, 0});
+  batch.size = 1;  // nothing to compare with
+  CHECK(outlying_inputs(batch) == std::vector<double>{0});
+  // The size of the input decides among them, whatever their losses.
+  const std::vector<Suspects> lists = {{{{0, 0, 10, 5, 1e20}}, 0}, {{{1, 0, 12, 0.1, 1e25}}, 0}};
+  CHECK(samples_of(merged(lists)) == std::vector<std::int64_t>{12});
 }
 
 TEST_CASE("a list of suspects is the same however the ranks divide the lanes", "[suspects]") {

@@ -51,6 +51,32 @@ TEST_CASE("a folder whose owner said that it is done is free", "[run-folder]") {
   CHECK_THROWS_AS(run.claim(slurm_attempt("14", 0), alive), Error);
 }
 
+TEST_CASE("what killed writers left half-written goes with the next start", "[run-folder]") {
+  const TempFolder folder;
+  RunFolder run(folder / "run");
+  run.claim(slurm_attempt("12", 0), gone);
+  make_folders(run.path() / "outcome");
+  make_folders(run.checked_data());
+  for (const char* name : {".status.tmp.77", ".owner.tmp.78", ".config.ini.tmp.1", "outcome/.12.0.00ab.77",
+                           "outcome/..12.0.00ab.77.tmp.77", "checked/.test.tmp.77", "outcome/.12.1.00ab.5",
+                           "outcome/..12.1.00ab.5.tmp.5", "outcome/12.0", ".mine", "x.tmp.1"}) {
+    write_atomically(run.path() / name, "text");
+  }
+  run.claim(slurm_attempt("12", 1), gone);
+  const auto exists = [&](const char* name) { return std::filesystem::exists(run.path() / name); };
+  for (const char* name : {".status.tmp.77", ".owner.tmp.78", ".config.ini.tmp.1", "outcome/.12.0.00ab.77",
+                           "outcome/..12.0.00ab.77.tmp.77", "checked/.test.tmp.77"}) {
+    INFO(name);
+    CHECK_FALSE(exists(name));
+  }
+  // Another rank of this attempt may be writing; and what is no temporary name is somebody's.
+  for (const char* name :
+       {"outcome/.12.1.00ab.5", "outcome/..12.1.00ab.5.tmp.5", "outcome/12.0", ".mine", "x.tmp.1"}) {
+    INFO(name);
+    CHECK(exists(name));
+  }
+}
+
 TEST_CASE("a dead job's folder is taken over", "[run-folder]") {
   const TempFolder folder;
   RunFolder run(folder / "run");

@@ -31,6 +31,7 @@ Status full_status() {
   status.evaluation_step = 20;
   status.evaluation_loss = 0.2;
   status.evaluation_accuracy = 0.9;
+  status.stragglers = "rank 2 on n3 (computing)";
   status.end_time = 1.8e9;
   status.written = 1.7e9 + 1.5;
   return status;
@@ -113,6 +114,31 @@ TEST_CASE("a run whose job is queued again waits, whatever its last attempt left
   Sight again = sight("RUNNING", 1);
   again.outcome = outcome(ExitCode::requeue);
   CHECK(judge(again).state == RunState::waiting);
+}
+
+TEST_CASE("a run whose next job of a chain is queued waits for it", "[train]") {
+  for (const std::string& job : {std::string("COMPLETED"), std::string()}) {
+    Sight chain = sight(job);
+    chain.outcome = outcome(ExitCode::requeue);
+    chain.next_job = "13";
+    chain.next = slurm::JobState{"PENDING", "Dependency", 0, "13"};
+    CHECK(judge(chain).state == RunState::waiting);
+    CHECK(judge(chain).reason == "its next job 13 is PENDING; the reason, says rank 1 on n2");
+    chain.next->state = "RUNNING";
+    CHECK(judge(chain).reason ==
+          "its next job 13 is RUNNING and has not come to this run yet; the reason, says rank 1 on n2");
+    chain.outcome.reset();  // killed
+    CHECK(judge(chain).state == RunState::waiting);
+    chain.next->state = "CANCELLED";
+    CHECK(judge(chain).state == RunState::dead);
+    chain.outcome = outcome(ExitCode::requeue);
+    CHECK(judge(chain).state == RunState::stopped);
+    chain.next.reset();  // Slurm has forgotten it
+    CHECK(judge(chain).state == RunState::stopped);
+    chain.next = slurm::JobState{"PENDING", "Dependency", 0, "13"};
+    chain.outcome = outcome(ExitCode::finished);
+    CHECK(judge(chain).state == RunState::finished);
+  }
 }
 
 TEST_CASE("an outcome says how a run ended", "[train]") {

@@ -140,9 +140,9 @@ submit_held() {
   await test -e "$work/waiting"
 }
 
-# preempt NODES: a more important job takes so many nodes, until the end. Sets urgent.
+# preempt NODES [SBATCH OPTION...]: a more important job takes so many nodes, until the end. Sets urgent.
 preempt() {
-  urgent=$(on_cluster sbatch --parsable --partition="high_$name" --nodes="$1" --ntasks-per-node=1 \
+  urgent=$(on_cluster sbatch --parsable --partition="high_$name" --nodes="$1" --ntasks-per-node=1 "${@:2}" \
     --job-name=urgent --output=/dev/null --wrap='exec sleep infinity') || give_up "sbatch of the urgent job"
 }
 

@@ -1,0 +1,102 @@
+// What a run looks for among its ranks: copies of the state that differ, and ranks that are slow.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/files.h"
+#include "core/hash.h"
+#include "train/replicas.h"
+#include "train/run.h"
+
+namespace lockstep::train {
+
+void Run::start_watching() {
+  const int ranks = setting_.comm.size();
+  const auto lanes = [&](int rank) {
+    return comm::lanes_of(rank, ranks, static_cast<int>(config_.virtual_workers())).count();
+  };
+  pace_.emplace(lanes(setting_.comm.rank()), lanes(0));  // the first ranks have one more
+  paces_.emplace(1, 1);
+  if (ranks == 1) return;
+  std::vector<std::string> nodes;
+  for (int i = 0; i < ranks; ++i) nodes.push_back(setting_.comm.host(i));
+  if (config_.guard.straggler_factor > 0) {
+    stragglers_.emplace(config_.guard.straggler_factor, std::move(nodes));
+  }
+  // Only in fast mode: exact mode refuses it. Rounding alone makes copies differ then.
+  const auto environments = comm::gather_values(setting_.comm, hash64(learner_->environment()));
+  copies_comparable_ = std::all_of(environments.begin(), environments.end(),
+                                   [&](std::uint64_t each) { return each == environments.front(); });
+  if (!copies_comparable_ && config_.guard.compare_every > 0) {
+    setting_.log.agreed_warning(
+        "guard.compare_every: the ranks' environments differ, so their copies of the parameters are not "
+        "compared");
+  }
+}
+
+void Run::compare_replicas() {
+  if (config_.guard.compare_every == 0 || setting_.comm.size() == 1 || !copies_comparable_) return;
+  if (compared_step_ == step_) return;
+  const Span span(trace_.get(), "compare copies", "agreement", step_);
+  const std::string difference = train::compare_replicas(setting_.comm, learner_->state_hash());
+  compared_step_ = step_;
+  if (difference.empty()) return;
+  const std::string text = fmt::format(
+      "after step {} the ranks' copies of the state are not the same: {}; the memory or the processor of a "
+      "node is at fault",
+      step_, difference);
+  if (records_) records_->event(step_, "diverged", text);
+  throw AgreedError(
+      ExitCode::peer_failed,
+      fmt::format("{}; nothing of it is saved: the next attempt goes on from {}; leave the "
+                  "node out (sbatch --exclude) if it happens again",
+                  text,
+                  saved_step_ < 0 ? "the start" : fmt::format("the checkpoint of step {}", saved_step_)));
+}
+
+void Run::watch_ranks(const StepReport& report) {
+  if (config_.guard.compare_every > 0 && step_ % config_.guard.compare_every == 0) compare_replicas();
+  if (log_hash_ && records_) records_->hash(step_, learner_->state_hash().whole);
+  pace_->add(report);
+  paces_->add(report);
+  if (!stragglers_ || pace_->steps() < config_.guard.straggler_steps) return;
+  const std::int64_t steps = pace_->steps();
+  const auto paces = comm::gather_values(setting_.comm, pace_->pace());
+  pace_->restart();
+  const bool told = tell_of_paces(stragglers_->judge(paces, steps));
+  if (told) record_ranks();
+}
+
+bool Run::tell_of_paces(const std::vector<PaceChange>& changes) {
+  bool slow = false;
+  for (const PaceChange& change : changes) {
+    slow = slow || change.slow;
+    if (!records_) continue;
+    if (change.slow) {
+      setting_.log.agreed_warning(fmt::format("step {}: {}", step_, change.text));
+      records_->event(step_, "straggler", change.text);
+    } else {
+      setting_.log.info(fmt::format("step {}: {}", step_, change.text));
+    }
+  }
+  if (records_ && !changes.empty()) {
+    setting_.board.update([text = stragglers_->present()](Status& status) { status.stragglers = text; });
+  }
+  return slow;
+}
+
+void Run::record_ranks() {
+  if (paces_->steps() == 0) return;
+  const auto paces = comm::gather_values(setting_.comm, paces_->pace());
+  if (!records_) return;
+  std::vector<std::string> nodes;
+  for (int i = 0; i < setting_.comm.size(); ++i) nodes.push_back(setting_.comm.host(i));
+  try {
+    setting_.folder.fence(setting_.attempt);
+    replace_text(setting_.folder.ranks(), ranks_table(paces, nodes, paces_->steps()));
+  } catch (const Error& error) {
+    setting_.log.warn(error.what());  // others see less; the run itself needs none of it
+  }
+}
+
+}  // namespace lockstep::train
