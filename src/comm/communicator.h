@@ -3,9 +3,10 @@
 //
 // Calls start something and return; it is done when wait() of what they return has come back. Until then
 // nobody else touches the tensors. All ranks make the same collective calls in the same order, and things
-// happen in the order of the calls. A failure or a wait beyond the limit throws Error(peer_failed) that names
-// the missing ranks with their nodes, from wait() and from every later call; after it no further collective
-// may be entered (contract C7), and abort() is all that is left to do.
+// happen in the order of the calls. One thread at a time calls, but for abort(). A failure or a wait beyond
+// the limit throws Error(peer_failed) that names the missing ranks with their nodes, from wait() and from
+// every later call; after it no further collective may be entered (contract C7), and abort() is all that is
+// left to do.
 #pragma once
 
 #include <memory>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,18 @@ namespace {
 std::span<std::byte> bytes_of(const device::Tensor& tensor) {
   return {static_cast<std::byte*>(tensor.data()), tensor.bytes()};
 }
+
+// Counts as one wait while it lives.
+class Count {
+ public:
+  explicit Count(std::atomic<int>& waits) : waits_(waits) { ++waits_; }
+  ~Count() { --waits_; }
+  Count(const Count&) = delete;
+  Count& operator=(const Count&) = delete;
+
+ private:
+  std::atomic<int>& waits_;
+};
 
 }  // namespace
 
@@ -38,7 +51,8 @@ class HostCommunicator::Queue {
     bool done_ = false;
   };
 
-  Queue(Transport& transport, double limit) : transport_(transport), limit_(limit) {}
+  Queue(RollCall& transport, double limit)
+      : transport_(transport), waits_(transport.waits()), limit_(limit) {}
 
   std::shared_ptr<Call> push(std::shared_ptr<Call> call) {
     const std::lock_guard guard(mutex_);
@@ -59,15 +73,35 @@ class HostCommunicator::Queue {
 
   void abort() noexcept { transport_.interrupt(); }
 
+  // Nothing of the communicator is touched afterwards.
+  void close() {
+    {
+      const std::lock_guard guard(mutex_);
+      if (!calls_.empty()) abort();
+      if (!failure_) {
+        failure_ = std::make_exception_ptr(
+            Error(ExitCode::peer_failed, "a call was still under way when its communicator was given up"));
+      }
+    }
+    set_background(false);
+  }
+
+  // Once the transport is gone: calls and queue know each other.
+  void forget() {
+    const std::lock_guard guard(mutex_);
+    calls_.clear();
+  }
+
  private:
   bool is_done(const Call& call) {
     const std::lock_guard guard(mutex_);
-    if (failure_) std::rethrow_exception(failure_);
+    if (!call.done_ && failure_) std::rethrow_exception(failure_);
     return call.done_;
   }
 
   void wait_for(const Call& call) {
     std::unique_lock guard(mutex_);
+    const Count counted(*waits_);
     if (thread_.joinable()) {
       changed_.wait(guard, [&] { return call.done_ || failure_; });
     } else {
@@ -78,37 +112,49 @@ class HostCommunicator::Queue {
 
   void work(const std::stop_token& stop) {
     std::unique_lock guard(mutex_);
-    while (changed_.wait(guard, stop, [&] { return !calls_.empty() && !failure_; })) run_first(guard);
+    while (changed_.wait(guard, stop, [&] { return !calls_.empty() || failure_; }) && !failure_)
+      run_first(guard);
   }
 
+  // The first call stays in the queue until it is done, and for good where it fails: messages that are still
+  // under way may know its memory.
   void run_first(std::unique_lock<std::mutex>& guard) {
     const std::shared_ptr<Call> call = calls_.front();
     guard.unlock();
     std::exception_ptr failure;
     try {
+      transport_.enter(++number_, call->what_);
       call->run_(monotonic_seconds() + limit_);
-    } catch (const Transport::TimeOut& late) {
-      failure = std::make_exception_ptr(
-          Error(ExitCode::peer_failed,
-                fmt::format("rank {} of {} on {}: {}: no word from rank {} on {}", transport_.rank(),
-                            transport_.size(), transport_.host(transport_.rank()), call->what_, late.peer,
-                            transport_.host(late.peer))));
-    } catch (...) {
+      call->run_ = nullptr;
+    } catch (const Error& error) {
       failure = std::current_exception();
+      if (error.code() != ExitCode::peer_failed) tell_others(error.what());
+    } catch (const std::exception& error) {
+      failure = std::current_exception();
+      tell_others(error.what());
     }
-    call->run_ = nullptr;
     guard.lock();
-    calls_.pop_front();
     if (failure) {
       failure_ = failure;
     } else {
+      calls_.pop_front();
       call->done_ = true;
     }
     changed_.notify_all();
   }
 
-  Transport& transport_;
+  // The fault is this rank's own, and its own error is the better one.
+  void tell_others(const std::string& reason) {
+    try {
+      transport_.give_up(reason);
+    } catch (const Error&) {
+    }
+  }
+
+  RollCall& transport_;
+  std::shared_ptr<std::atomic<int>> waits_;
   double limit_;
+  std::int64_t number_ = 0;  // of the call that runs
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<std::shared_ptr<Call>> calls_;
@@ -119,11 +165,21 @@ class HostCommunicator::Queue {
 HostCommunicator::HostCommunicator(std::unique_ptr<Transport> transport,
                                    const HostCommunicatorOptions& options)
     : options_(options),
-      transport_(std::move(transport)),
+      transport_(
+          std::make_unique<RollCall>(std::move(transport), options.limit_seconds, options.grace_seconds)),
       queue_(std::make_shared<Queue>(*transport_, options.limit_seconds)) {}
 
 HostCommunicator::~HostCommunicator() {
-  queue_->set_background(false);
+  queue_->close();
+  // Else the calls and their tensors stay as long as the process, which is about to leave.
+  const bool can_forget = !transport_->is_stuck();
+  transport_.reset();
+  if (can_forget) queue_->forget();
+}
+
+// A fault in the caller's code.
+void HostCommunicator::need(bool condition, std::string_view what) const {
+  if (!condition) throw Error(ExitCode::internal, fmt::format("rank {}: {}", rank(), what));
 }
 
 Pending HostCommunicator::start(std::string what, std::function<void(double)> run) {
@@ -138,6 +194,8 @@ Pending HostCommunicator::all_reduce(const device::Tensor& data) {
 }
 
 Pending HostCommunicator::reduce_scatter(const device::Tensor& all, const device::Tensor& mine) {
+  need(all.dtype() == mine.dtype() && all.count() == mine.count() * size(),
+       "a reduce-scatter of unlike tensors");
   return start(fmt::format("reduce-scatter of {} {}", all.count(), name_of(all.dtype())),
                [this, all, mine](double deadline) {
                  collectives::reduce_scatter(*transport_, all.dtype(), bytes_of(all), bytes_of(mine),
@@ -146,6 +204,8 @@ Pending HostCommunicator::reduce_scatter(const device::Tensor& all, const device
 }
 
 Pending HostCommunicator::all_gather(const device::Tensor& mine, const device::Tensor& all) {
+  need(all.dtype() == mine.dtype() && all.count() == mine.count() * size(),
+       "an all-gather of unlike tensors");
   return start(fmt::format("all-gather of {} {}", all.count(), name_of(all.dtype())),
                [this, mine, all](double deadline) {
                  collectives::all_gather(*transport_, bytes_of(mine), bytes_of(all), deadline);
@@ -153,6 +213,7 @@ Pending HostCommunicator::all_gather(const device::Tensor& mine, const device::T
 }
 
 Pending HostCommunicator::broadcast(const device::Tensor& data, int root) {
+  need(root >= 0 && root < size(), "a broadcast from a rank that does not exist");
   return start(fmt::format("broadcast of {} {} from rank {}", data.count(), name_of(data.dtype()), root),
                [this, data, root](double deadline) {
                  collectives::broadcast(*transport_, bytes_of(data), root, deadline);
@@ -160,14 +221,17 @@ Pending HostCommunicator::broadcast(const device::Tensor& data, int root) {
 }
 
 Pending HostCommunicator::exchange(std::span<const Message> sends, std::span<const Message> receives) {
-  return start(fmt::format("exchange of {} and {} messages", sends.size(), receives.size()),
-               [this, out = std::vector(sends.begin(), sends.end()),
-                in = std::vector(receives.begin(), receives.end())](double deadline) {
-                 std::vector<collectives::Piece> from, to;
-                 for (const Message& message : out) from.push_back({message.peer, bytes_of(message.data)});
-                 for (const Message& message : in) to.push_back({message.peer, bytes_of(message.data)});
-                 collectives::exchange(*transport_, from, to, deadline);
-               });
+  for (const auto& list : {sends, receives}) {
+    for (const Message& message : list)
+      need(message.peer >= 0 && message.peer < size(), "a message for a rank that does not exist");
+  }
+  return start("exchange of messages", [this, out = std::vector(sends.begin(), sends.end()),
+                                        in = std::vector(receives.begin(), receives.end())](double deadline) {
+    std::vector<collectives::Piece> from, to;
+    for (const Message& message : out) from.push_back({message.peer, bytes_of(message.data)});
+    for (const Message& message : in) to.push_back({message.peer, bytes_of(message.data)});
+    collectives::exchange(*transport_, from, to, deadline);
+  });
 }
 
 void HostCommunicator::barrier() {

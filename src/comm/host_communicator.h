@@ -7,21 +7,26 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <thread>
 
 #include "comm/communicator.h"
+#include "comm/roll_call.h"
 #include "comm/transport.h"
 
 namespace lockstep::comm {
 
 struct HostCommunicatorOptions {
   double limit_seconds = 600;  // for each call, from its beginning
+  double grace_seconds = 5;    // for the others to say where they are, once a rank has given up
 };
 
 class HostCommunicator final : public Communicator {
  public:
+  // All ranks make one on the same transport before its first message. A caller who waits is counted in the
+  // transport's waits().
   HostCommunicator(std::unique_ptr<Transport> transport, const HostCommunicatorOptions& options);
-  // Ends the thread; nothing may be under way, unless an error was thrown.
+  // Ends what is still under way as abort() does.
   ~HostCommunicator() override;
 
   int rank() const override { return transport_->rank(); }
@@ -39,10 +44,11 @@ class HostCommunicator final : public Communicator {
 
  private:
   class Queue;
+  void need(bool condition, std::string_view what) const;
   Pending start(std::string what, std::function<void(double deadline)> run);
 
   HostCommunicatorOptions options_;
-  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<RollCall> transport_;
   std::shared_ptr<Queue> queue_;
 };
 

@@ -2,18 +2,18 @@
 // written once and runs over MPI as well as between threads.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <vector>
+#include <string_view>
 
 namespace lockstep::comm {
 
 // Used by one thread at a time. Messages of one pair of ranks with one tag arrive in the order in which they
-// were sent. Failures of the library throw Error(peer_failed).
+// were sent; to oneself, too. Failures of the library throw Error(peer_failed).
 class Transport {
  public:
   // A message under way.
@@ -36,23 +36,41 @@ class Transport {
   virtual int size() const = 0;
   virtual const std::string& host(int rank) const = 0;
 
-  // 0 <= tag < 32768. The memory stays untouched until the ticket has been redeemed by test() or wait().
-  // A message longer than the receiver's memory is an error at the receiver; a shorter one is, too.
+  // 0 <= tag < 32768, any length. The memory stays untouched until the ticket has been redeemed by test() or
+  // a wait. A message that is longer or shorter than the receiver's memory is an error at the receiver.
   virtual Ticket send(int peer, int tag, std::span<const std::byte> data) = 0;
   virtual Ticket receive(int peer, int tag, std::span<std::byte> data) = 0;
+  // The rank at the other end of a message whose ticket is not spent.
+  virtual int peer(Ticket ticket) const = 0;
   // True: done, and the ticket is spent.
   virtual bool test(Ticket ticket) = 0;
-  // Gives up at `deadline` (monotonic_seconds()).
-  virtual void wait(Ticket ticket, double deadline) = 0;
+  // The same at `until` (monotonic_seconds()) at the latest; false: not done by then, or interrupted. The
+  // message stays under way.
+  virtual bool wait_until(Ticket ticket, double until) = 0;
+  // Throws TimeOut when it is not done at `deadline`.
+  virtual void wait(Ticket ticket, double deadline) {
+    if (!wait_until(ticket, deadline)) throw TimeOut(peer(ticket));
+  }
 
-  // Makes waits of this rank throw TimeOut, now and later. Any thread.
+  // For after a failure: takes back what is under way, so that nobody touches its memory any more, but for
+  // messages with this tag. False where the library cannot take all back (a message that is half there): it
+  // may touch that memory whenever this process calls it again.
+  virtual bool withdraw_all_but(int tag) noexcept = 0;
+
+  // Ends waits of this rank, now and later. Any thread.
   virtual void interrupt() noexcept = 0;
+
+  // Counts the callers of this rank who wait for peers just now; for a watcher in another thread. Whoever
+  // blocks a caller on this transport's behalf counts there, not the transport.
+  virtual std::shared_ptr<std::atomic<int>> waits() const = 0;
 
   // The same ranks, messages of its own. Collective.
   virtual std::unique_ptr<Transport> duplicate() = 0;
 
  protected:
   Transport() = default;
+  // For whoever receives a message of another length than it wants.
+  [[noreturn]] void throw_wrong_length(std::size_t wanted, int peer, std::string_view came) const;
 };
 
 }  // namespace lockstep::comm
