@@ -37,14 +37,15 @@ class MpiTransport final : public Transport {
     MPI_Comm_rank(comm_, &rank_);
   }
 
-  // Makes no call that a peer would have to answer: what is under way now never ends, as after a failure, and
-  // then MPI keeps the communicator.
+  // Makes no call that a peer would have to answer. After a failure MPI keeps the communicator: words of
+  // peers may still come, and Open MPI trips over those for one that is gone.
   ~MpiTransport() override {
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (finalized != 0) return;
     constexpr int no_tag = -1;
-    if (withdraw_all_but(no_tag) && std::uncaught_exceptions() == 0) MPI_Comm_free(&comm_);
+    const bool failed = failed_ || interrupted_ || std::uncaught_exceptions() > 0;
+    if (withdraw_all_but(no_tag) && !failed) MPI_Comm_free(&comm_);
   }
 
   int rank() const override { return rank_; }
@@ -99,6 +100,7 @@ class MpiTransport final : public Transport {
 
   // MPI takes back receives that have met no message.
   bool withdraw_all_but(int tag) noexcept override {
+    failed_ = true;
     bool all = true;
     for (Message& message : messages_) {
       if (message.tag == tag) continue;
@@ -192,6 +194,7 @@ class MpiTransport final : public Transport {
   std::size_t piece_;
   std::vector<Message> messages_;
   std::vector<std::size_t> free_;
+  bool failed_ = false;
   std::atomic<bool> interrupted_{false};
 };
 
