@@ -1,6 +1,7 @@
 #include "doctor/examination.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,11 +12,11 @@
 #include "comm/host_communicator.h"
 #include "comm/mpi_session.h"
 #include "comm/mpi_transport.h"
-#include "core/pause.h"
 #include "core/process_exit.h"
 #include "core/text.h"
 #include "doctor/advice.h"
 #include "doctor/alarm.h"
+#include "doctor/network.h"
 #include "doctor/words.h"
 
 namespace lockstep::doctor {
@@ -78,6 +79,19 @@ void print(const Report& report, bool json) {
   fmt::print("{}", json ? to_json(report) : to_words(report));
 }
 
+// What is told where MPI does not come up: nothing else can be, so what usually is the matter with it.
+std::string words_of_start(const slurm::Allocation& allocation, double limit) {
+  std::vector<std::string> names;
+  for (const Interface& interface : interfaces()) {
+    names.push_back(fmt::format("{} {}/{}", interface.name, interface.address, interface.prefix));
+  }
+  return fmt::format(
+      "rank {} on {}: MPI has not come up within {:.0f} s: a rank has not started, or MPI tries an interface "
+      "that "
+      "does not lead to it; of {} name the one that does in OMPI_MCA_btl_tcp_if_include",
+      allocation.rank_hint, allocation.node, limit, fmt::join(names, ", "));
+}
+
 // A launcher ends all ranks as soon as one has left: rank 0 speaks first.
 [[noreturn]] void leave_after_first(int rank) {
   constexpr std::chrono::seconds time_to_speak{2};
@@ -102,11 +116,7 @@ ExitCode run_probes(const ExaminationOptions& options, Context& context, Report&
 
 int examine(const ExaminationOptions& options) {
   const slurm::Allocation allocation = slurm::read_allocation(slurm::process_environment());
-  auto alarm = std::make_unique<Alarm>(2 * options.limit,
-                                       fmt::format("rank {} on {}: MPI has not come up within {:.0f} s: a "
-                                                   "rank has not started, or MPI uses an interface "
-                                                   "that does not reach it (OMPI_MCA_btl_tcp_if_include)",
-                                                   allocation.rank_hint, allocation.node, 2 * options.limit));
+  auto alarm = std::make_unique<Alarm>(2 * options.limit, words_of_start(allocation, 2 * options.limit));
   auto mpi = std::make_unique<comm::MpiSession>();
   auto group = std::make_unique<comm::MpiGroup>(MPI_COMM_WORLD);
   Meeting meeting(comm::make_mpi_transport(*group), options.limit);

@@ -12,8 +12,6 @@ namespace {
 
 constexpr const char* problem_key = "problem";
 constexpr const char* code_key = "problem_code";
-// A rank that takes a third longer holds all others back by as much.
-constexpr double noticeable = 4. / 3.;
 
 }  // namespace
 
@@ -76,10 +74,10 @@ Spread spread(std::span<const RankFacts> ranks, const std::string& key, Better b
   return result;
 }
 
-bool stands_out(const Spread& spread, Better better) {
+bool stands_out(const Spread& spread, Better better, double times) {
   if (spread.count < 2) return false;
-  return better == Better::higher ? spread.worst * noticeable < spread.typical
-                                  : spread.worst > spread.typical * noticeable;
+  return better == Better::higher ? spread.worst * times < spread.typical
+                                  : spread.worst > spread.typical * times;
 }
 
 }  // namespace lockstep::doctor

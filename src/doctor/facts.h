@@ -45,7 +45,8 @@ struct Spread {
 enum class Better { higher, lower };
 Spread spread(std::span<const RankFacts> ranks, const std::string& key, Better better);
 
-// Whether the worst rank is so much worse than the typical one that it deserves a word.
-bool stands_out(const Spread& spread, Better better);
+// Whether the worst rank is so many times worse than the typical one. By default as much as a step would
+// notice: a rank that takes a third longer holds all others back by as much.
+bool stands_out(const Spread& spread, Better better, double times = 4. / 3.);
 
 }  // namespace lockstep::doctor

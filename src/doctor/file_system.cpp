@@ -47,7 +47,8 @@ std::string noise() {
 
 fs::path existing_folder(const fs::path& folder) {
   std::error_code error;
-  fs::path path = fs::absolute(folder, error);
+  fs::path path = fs::absolute(folder, error).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
   while (!fs::is_directory(path, error) && path != path.parent_path()) path = path.parent_path();
   return path;
 }

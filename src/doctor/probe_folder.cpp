@@ -26,6 +26,7 @@ namespace {
 
 constexpr std::int64_t most_bytes = std::int64_t{64} << 20;  // of one rank
 constexpr double write_seconds = 2;
+constexpr double uneven = 2;  // ranks on one disk are never quite equal
 constexpr std::int64_t least_free = std::int64_t{1} << 30;
 
 // The folder of a few seconds that all ranks write into.
@@ -60,7 +61,7 @@ Stage make_workplace(const Shared& place) {
       const fs::path base = existing_folder(folder);
       const auto mounts = read_text("/proc/self/mountinfo");
       const Mount mount = mount_of(base, mounts.value_or(""));
-      Facts facts = {{"folder", folder.string()},
+      Facts facts = {{"folder", fs::absolute(folder).lexically_normal().string()},
                      {"base", base.string()},
                      {"file_system", mount.type},
                      {"mounted_from", mount.source},
@@ -192,7 +193,7 @@ void report_rates(Section& section) {
                               syncs.count == 1 ? "" : " on " + name_of(*syncs.worst_rank))});
   }
   const auto slow = [&](const Spread& spread, Better better, std::string_view what) {
-    if (!stands_out(spread, better)) return;
+    if (!stands_out(spread, better, uneven)) return;
     section.warnings.push_back(
         fmt::format("{} {}: {:.1f} times as slow as the others", name_of(*spread.worst_rank), what,
                     better == Better::higher ? spread.typical / std::max(spread.worst, 1.)
@@ -219,9 +220,10 @@ void report_locks(Section& section) {
   const bool seen = locks && (section.ranks.size() == 1 || unseen == section.ranks.end());
   const bool flock = no_flock == section.ranks.end();
   section.rows.push_back({"locks", fmt::format("fcntl {}; flock, which HDF5 takes by default, {}",
-                                               !locks ? "does not work"
-                                               : seen ? "works, seen by other ranks"
-                                                      : "works, not seen by other ranks",
+                                               !locks                      ? "does not work"
+                                               : section.ranks.size() == 1 ? "works"
+                                               : seen                      ? "works, seen by other ranks"
+                                                                           : "works, not seen by other ranks",
                                                flock ? "works" : "does not work")});
   if (!locks || !seen) {
     const RankFacts& rank = !locks ? *unlocked : *unseen;

@@ -49,7 +49,9 @@ void look(Context& context, Facts& mine) {
   }
   if (!first_on_node) return;
   const CommandResult slurm = run_command({"scontrol", "--version"}, std::chrono::seconds(5));
-  mine["Slurm"] = slurm.ok() ? std::string(trim(slurm.output)) : "no scontrol in PATH";
+  mine["Slurm"] = slurm.ok()               ? std::string(trim(slurm.output))
+                  : slurm.exit_code == 127 ? "no scontrol in PATH"
+                                           : "scontrol finds no cluster here";
 }
 
 void report(const Findings&, Section& section) {
