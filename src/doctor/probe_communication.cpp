@@ -165,7 +165,8 @@ void measure_sums(Context& context, Facts& mine) {
     const double deadline = monotonic_seconds() + context.meeting.limit();
     double before = 0, size_before = 0;
     for (const std::int64_t size : sizes_for(context)) {
-      const double grown = size_before == 0 ? 1 : static_cast<double>(size) / size_before;
+      // Smaller ones are a matter of latency, whatever their size.
+      const double grown = static_cast<double>(size) / std::max(size_before, 256. * 1024);
       const double expected = 3 * before * grown;
       const bool goes_on = expected < end - monotonic_seconds();
       if (from_first(context, goes_on ? 1 : 0, deadline) == 0) break;
