@@ -45,10 +45,14 @@ std::string noise() {
 
 }  // namespace
 
+fs::path plain_path(const fs::path& path) {
+  const fs::path whole = fs::absolute(path).lexically_normal();
+  return whole.has_filename() ? whole : whole.parent_path();
+}
+
 fs::path existing_folder(const fs::path& folder) {
   std::error_code error;
-  fs::path path = fs::absolute(folder, error).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
+  fs::path path = plain_path(folder);
   while (!fs::is_directory(path, error) && path != path.parent_path()) path = path.parent_path();
   return path;
 }

@@ -9,6 +9,9 @@
 
 namespace lockstep::doctor {
 
+// Absolute, without dots and a slash at the end.
+std::filesystem::path plain_path(const std::filesystem::path& path);
+
 // The folder itself, or the nearest one above it that is there.
 std::filesystem::path existing_folder(const std::filesystem::path& folder);
 

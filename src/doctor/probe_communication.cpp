@@ -26,6 +26,7 @@ constexpr int port_tag = 1003;
 constexpr double tcp_seconds = 0.8;
 constexpr std::size_t most_pairs = 8;
 constexpr double long_enough = 0.2;  // seconds for one size
+constexpr int least_rounds = 2;
 constexpr int most_rounds = 500;
 constexpr std::int64_t largest = std::int64_t{256} << 20;
 
@@ -138,11 +139,10 @@ double time_sum(Context& context, const std::function<void()>& sum, double deadl
     for (int round = 0; round < rounds; ++round) sum();
     return (monotonic_seconds() - begin) / rounds;
   };
-  timed(1);  // opens connections
-  const double once = timed(1);
-  const double wanted = std::clamp(std::ceil(long_enough / std::max(once, 1e-6)), 1., double{most_rounds});
-  const int rounds = static_cast<int>(from_first(context, wanted, deadline));
-  return rounds == 1 ? once : timed(rounds);
+  const double once = timed(1);  // opens connections
+  const double wanted =
+      std::clamp(std::ceil(long_enough / std::max(once, 1e-6)), double{least_rounds}, double{most_rounds});
+  return timed(static_cast<int>(from_first(context, wanted, deadline)));
 }
 
 void measure_sums(Context& context, Facts& mine) {

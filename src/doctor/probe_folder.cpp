@@ -61,7 +61,7 @@ Stage make_workplace(const Shared& place) {
       const fs::path base = existing_folder(folder);
       const auto mounts = read_text("/proc/self/mountinfo");
       const Mount mount = mount_of(base, mounts.value_or(""));
-      Facts facts = {{"folder", fs::absolute(folder).lexically_normal().string()},
+      Facts facts = {{"folder", plain_path(folder).string()},
                      {"base", base.string()},
                      {"file_system", mount.type},
                      {"mounted_from", mount.source},
