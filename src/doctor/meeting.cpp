@@ -73,7 +73,7 @@ std::string Meeting::collect(std::string_view what, const std::string& mine, std
       missing.push_back(fmt::format("rank {} on {}", r, host(r)));
     }
   }
-  const std::string reason =
+  std::string reason =
       missing.empty()
           ? std::string()
           : fmt::format("{}: no word from {} within {:.0f} s; is the process stuck, or its node gone?", what,

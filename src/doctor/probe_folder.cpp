@@ -100,7 +100,7 @@ Stage find_workplace(const Shared& place) {
 }
 
 Facts write_own(Workplace& place, int rank, int size, const char* key) {
-  const std::int64_t bytes = std::min(most_bytes, free_bytes(place.path) / (4 * size));
+  const std::int64_t bytes = std::min(most_bytes, free_bytes(place.path) / (std::int64_t{4} * size));
   return {{key, fmt::format("{:.6g}", write_file(place.file_of(rank), bytes, write_seconds).rate())}};
 }
 
