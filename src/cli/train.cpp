@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/arguments.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "train/check.h"
@@ -104,27 +105,10 @@ int print_value(const train::ResolvedConfig& resolved, const std::string& key) {
                                            near ? fmt::format("; did you mean {}?", *near) : std::string()));
 }
 
-// Keys of the configuration have a dot, options have none.
-struct Words {
-  std::vector<std::string> options;
-  std::vector<std::string> overrides;
-};
-
-Words sort_words(std::span<const std::string> args) {
-  Words words;
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    const std::string name = args[i].substr(0, args[i].find('='));
-    const bool key = name.starts_with("--") && name.find('.') != std::string::npos;
-    (key ? words.overrides : words.options).push_back(args[i]);
-    if (key && name == args[i] && i + 1 < args.size()) words.overrides.push_back(args[++i]);
-  }
-  return words;
-}
-
 }  // namespace
 
 int train_command(std::span<const std::string> args) {
-  const Words words = sort_words(args);
+  const ConfigWords words = sort_config_words(args);
   po::variables_map given;
   try {
     po::options_description known = flags();

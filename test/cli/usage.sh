@@ -4,7 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/checks.bash"
 cd "$scratch"
 
-for command in train requeue status plot data checkpoint; do
+for command in train requeue status doctor plot data checkpoint; do
   check "--help lists $command" says "  $command " "$lockstep" --help
   check "$command --help succeeds" exits 0 "$lockstep" "$command" --help
   check "$command --help shows its usage" says "lockstep $command" "$lockstep" "$command" --help
