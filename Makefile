@@ -94,6 +94,7 @@ DEPENDENCIES := $(patsubst %.cpp,$(BUILD)/pic/%.d,$(SETUP_SOURCES) $(PLUGIN_SOUR
                 $(PLUGIN_SOURCES:%.cpp=$(BUILD)/pic-fault/%.d) \
                 $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d) \
                 $(patsubst %,$(BUILD)/test/training/%.d,make_shards make_planted flip_bit) \
+                $(BUILD)/test/bench/allreduce.d \
                 $(patsubst %,$(BUILD)/test/fuzz/%.d,driver dictionary $(TRAINER_FUZZ_TARGETS))
 
 # What `make install` copies beside the program, each at the same path below its folder.
@@ -274,6 +275,9 @@ $(BUILD)/test/unit/tests: $(UNIT_OBJECTS) $(BUILD)/liblockstep.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/test/mpi/tests: $(MPI_OBJECTS) $(BUILD)/test/unit/data_fixture.o $(BUILD)/liblockstep.a
+	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/test/bench/%: $(BUILD)/test/bench/%.o $(BUILD)/liblockstep.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/test/training/%: $(BUILD)/test/training/%.o $(BUILD)/liblockstep.a
