@@ -25,7 +25,8 @@ class Direct {
         peers_(static_cast<std::size_t>(team.size()) - 1) {
     const std::size_t largest = data.size() / static_cast<std::size_t>(team.size()) + element_;
     segments_ = std::max<std::size_t>(1, (largest + flow.segment - 1) / flow.segment);
-    window_ = std::min(segments_, static_cast<std::size_t>(flow.window));
+    constexpr std::size_t least = 2;  // one that travels while another is added
+    window_ = std::min(segments_, std::max(least, static_cast<std::size_t>(flow.window) / peers_));
     room_bytes_ = (largest / segments_ / element_ + 2) * element_;
     room_.resize(window_ * peers_ * room_bytes_);
   }

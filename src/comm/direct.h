@@ -11,8 +11,8 @@
 namespace lockstep::comm {
 
 struct DirectFlow {
-  std::size_t segment = std::size_t{256} << 10;  // bytes, about
-  int window = 4;                                // segments of each pair of ranks that are on the way at once
+  std::size_t segment = std::size_t{240} << 10;  // bytes, about; see RingFlow
+  int window = 8;                                // segments that are on the way at once to or from a rank
 };
 
 // Afterwards place p of the team has the sum of slice p (slice_of()) in it.

@@ -4,11 +4,11 @@
 #include <numeric>
 #include <string>
 #include <vector>
-#include <cstdlib>
 
 #include "comm/direct.h"
 #include "comm/doubling.h"
 #include "comm/ring.h"
+#include "comm/two_levels.h"
 #include "core/error.h"
 
 namespace lockstep::comm {
@@ -27,13 +27,6 @@ std::vector<int> all_ranks(int size) {
   return ranks;
 }
 
-RingFlow flow() {
-  RingFlow f;
-  if (const char* s = std::getenv("RING_SEG")) f.segment = std::strtoul(s, nullptr, 10) << 10;
-  if (const char* s = std::getenv("RING_WIN")) f.window = std::atoi(s);
-  return f;
-}
-
 }  // namespace
 
 HostSum::HostSum(Transport& transport, Algorithm wanted)
@@ -42,19 +35,40 @@ HostSum::HostSum(Transport& transport, Algorithm wanted)
       places_(places_of(hosts_of(transport))),
       everybody_{transport, all_ranks(transport.size()), transport.rank()} {}
 
-HostSum::~HostSum() = default;
+NodeMemory* HostSum::node_memory(double deadline) {
+  if (!node_memory_) {
+    std::vector<int> mine;
+    for (int rank = 0; rank < transport_.size(); ++rank) {
+      if (transport_.host(rank) == transport_.host(transport_.rank())) mine.push_back(rank);
+    }
+    node_memory_ = NodeMemory::make(transport_, mine, deadline);
+  }
+  return node_memory_->get();
+}
 
 void HostSum::all_reduce(device::DType dtype, std::span<std::byte> data, double deadline) {
   const Choice choice = choose(wanted_, places_, dtype, data.size());
+  if (choice.two_levels) {
+    if (NodeMemory* const memory = node_memory(deadline)) {
+      return two_level_all_reduce(transport_, *memory, places_, dtype, data, {}, deadline);
+    }
+  }
+  const bool is_f32 = dtype == device::DType::f32;
   switch (choice.algorithm) {
-    case Algorithm::ring: return ring_all_reduce(everybody_, data, flow(), deadline);
-    case Algorithm::doubling: return doubling_all_reduce(everybody_, dtype, data, deadline);
     case Algorithm::mpi:
-      if (transport_.all_reduce_f32({reinterpret_cast<float*>(data.data()), data.size() / 4})) return;
-      [[fallthrough]];
-    case Algorithm::direct: return direct_all_reduce(everybody_, dtype, data, {}, deadline);
+      if (is_f32 &&
+          transport_.all_reduce_f32({reinterpret_cast<float*>(data.data()), data.size() / sizeof(float)})) {
+        return;
+      }
+      break;
+    case Algorithm::ring:
+      if (is_f32) return ring_all_reduce(everybody_, data, {}, deadline);
+      break;
+    case Algorithm::doubling: return doubling_all_reduce(everybody_, dtype, data, deadline);
+    case Algorithm::direct:
     case Algorithm::automatic: break;
   }
+  direct_all_reduce(everybody_, dtype, data, {}, deadline);
 }
 
 void HostSum::reduce_scatter(device::DType dtype, std::span<std::byte> all, std::span<std::byte> mine,

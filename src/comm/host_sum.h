@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "comm/choice.h"
+#include "comm/node_memory.h"
 #include "comm/team.h"
 #include "device/tensor.h"
 
@@ -13,9 +15,6 @@ namespace lockstep::comm {
 class HostSum {
  public:
   HostSum(Transport& transport, Algorithm wanted);
-  ~HostSum();
-  HostSum(const HostSum&) = delete;
-  HostSum& operator=(const HostSum&) = delete;
 
   // The contracts are those of Communicator, on bytes; gives up at `deadline` (monotonic_seconds()) by
   // Transport::TimeOut.
@@ -24,10 +23,14 @@ class HostSum {
                       double deadline);
 
  private:
+  NodeMemory* node_memory(double deadline);
+
   Transport& transport_;
   Algorithm wanted_;
   Places places_;
   Team everybody_;
+  // Made by the first call that wants it; null then where nodes cannot share memory.
+  std::optional<std::unique_ptr<NodeMemory>> node_memory_;
 };
 
 }  // namespace lockstep::comm

@@ -12,10 +12,12 @@
 namespace lockstep::comm {
 
 struct RingFlow {
-  std::size_t segment = std::size_t{512} << 10;  // bytes, about
+  // Bytes, about. Below MPI's eager limit over TCP (MpiSession), so that a segment goes off without asking: the
+  // question and its answer would queue behind other segments.
+  std::size_t segment = std::size_t{240} << 10;
   // Segments that are on the way at once between two neighbours: enough to fill the line, and no more than
   // its queues hold.
-  int window = 4;
+  int window = 8;
 };
 
 // Afterwards place p of the team has the sum of slice p (slice_of()) in it; the rest is undefined.
