@@ -14,8 +14,8 @@ constexpr int sum_tag = 12;
 
 class Direct {
  public:
-  Direct(const Team& team, device::DType dtype, std::span<std::byte> data, const DirectFlow& flow, bool gather,
-         double deadline)
+  Direct(const Team& team, device::DType dtype, std::span<std::byte> data, const DirectFlow& flow,
+         bool gather, double deadline)
       : team_(team),
         dtype_(dtype),
         data_(data),

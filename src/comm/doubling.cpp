@@ -18,7 +18,8 @@ void all_reduce_f32(const Team& team, std::span<float> sum, double deadline) {
     transport.wait(transport.send(team.rank_at(place), doubling_tag, std::as_bytes(sum)), deadline);
   };
   const auto take = [&](int place, std::span<float> to) {
-    transport.wait(transport.receive(team.rank_at(place), doubling_tag, std::as_writable_bytes(to)), deadline);
+    transport.wait(transport.receive(team.rank_at(place), doubling_tag, std::as_writable_bytes(to)),
+                   deadline);
   };
 
   // Those beyond a power of two lend their data to a partner among the first ones and wait for the result.

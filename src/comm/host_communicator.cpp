@@ -189,9 +189,7 @@ Pending HostCommunicator::start(std::string what, std::function<void(double)> ru
 
 Pending HostCommunicator::all_reduce(const device::Tensor& data) {
   return start(fmt::format("all-reduce of {} {}", data.count(), name_of(data.dtype())),
-               [this, data](double deadline) {
-                 sum_->all_reduce(data.dtype(), bytes_of(data), deadline);
-               });
+               [this, data](double deadline) { sum_->all_reduce(data.dtype(), bytes_of(data), deadline); });
 }
 
 Pending HostCommunicator::reduce_scatter(const device::Tensor& all, const device::Tensor& mine) {

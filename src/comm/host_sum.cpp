@@ -64,9 +64,11 @@ void HostSum::all_reduce(device::DType dtype, std::span<std::byte> data, double 
     case Algorithm::ring:
       if (is_f32) return ring_all_reduce(everybody_, data, {}, deadline);
       break;
-    case Algorithm::doubling: return doubling_all_reduce(everybody_, dtype, data, deadline);
+    case Algorithm::doubling:
+      return doubling_all_reduce(everybody_, dtype, data, deadline);
     case Algorithm::direct:
-    case Algorithm::automatic: break;
+    case Algorithm::automatic:
+      break;
   }
   direct_all_reduce(everybody_, dtype, data, {}, deadline);
 }

@@ -121,7 +121,8 @@ class MpiTransport final : public Transport {
     message.peer = rank_;
     for (; !data.empty(); data = data.subspan(std::min(data.size(), most))) {
       const int count = static_cast<int>(std::min(data.size(), most));
-      check(MPI_Allreduce(MPI_IN_PLACE, data.data(), count, MPI_FLOAT, MPI_SUM, comm_), "all-reduce", message);
+      check(MPI_Allreduce(MPI_IN_PLACE, data.data(), count, MPI_FLOAT, MPI_SUM, comm_), "all-reduce",
+            message);
     }
     return true;
   }

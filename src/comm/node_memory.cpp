@@ -38,8 +38,8 @@ class File {
 
 }  // namespace
 
-// What the first rank of a node tells the others; the mark is in the memory's first page as well, since a rank
-// elsewhere that goes by the same host name has the same process numbers.
+// What the first rank of a node tells the others; the mark is in the memory's first page as well, since a
+// rank elsewhere that goes by the same host name has the same process numbers.
 struct NodeMemory::Where {
   std::int64_t process = -1;
   std::int64_t file = -1;
@@ -70,8 +70,10 @@ bool NodeMemory::map(int file) {
 
 bool NodeMemory::create(Where& where) {
   where.file = ::memfd_create("lockstep", MFD_CLOEXEC);
-  if (where.file < 0 || ::ftruncate(static_cast<int>(where.file), static_cast<off_t>(bytes_)) != 0) return false;
-  if (::getrandom(where.mark.data(), where.mark.size(), 0) != static_cast<ssize_t>(where.mark.size())) return false;
+  if (where.file < 0 || ::ftruncate(static_cast<int>(where.file), static_cast<off_t>(bytes_)) != 0)
+    return false;
+  if (::getrandom(where.mark.data(), where.mark.size(), 0) != static_cast<ssize_t>(where.mark.size()))
+    return false;
   if (!map(static_cast<int>(where.file))) return false;
   std::memcpy(memory_, where.mark.data(), where.mark.size());
   where.process = ::getpid();
@@ -80,7 +82,8 @@ bool NodeMemory::create(Where& where) {
 
 bool NodeMemory::open(const Where& where) {
   if (where.process < 0) return false;
-  const File file(::open(fmt::format("/proc/{}/fd/{}", where.process, where.file).c_str(), O_RDWR | O_CLOEXEC));
+  const File file(
+      ::open(fmt::format("/proc/{}/fd/{}", where.process, where.file).c_str(), O_RDWR | O_CLOEXEC));
   if (file.number() < 0 || ::lseek(file.number(), 0, SEEK_END) != static_cast<off_t>(bytes_)) return false;
   return map(file.number()) && std::memcmp(memory_, where.mark.data(), where.mark.size()) == 0;
 }

@@ -17,7 +17,8 @@ class NodeMemory {
 
   // `mine` are the ranks of the caller's node, in order. Collective over all ranks of the transport. Null on
   // all ranks where on any node one rank cannot see another's memory, as in containers that hide processes.
-  static std::unique_ptr<NodeMemory> make(Transport& transport, const std::vector<int>& mine, double deadline);
+  static std::unique_ptr<NodeMemory> make(Transport& transport, const std::vector<int>& mine,
+                                          double deadline);
   ~NodeMemory();
   NodeMemory(const NodeMemory&) = delete;
   NodeMemory& operator=(const NodeMemory&) = delete;

@@ -54,7 +54,8 @@ class Ring {
   std::span<std::byte> outgoing(std::size_t number) const {
     const auto round = static_cast<int>(number / segments_);
     const int slice = ((team_.me - 1 - round) % size_ + 2 * size_) % size_;
-    return slice_of(slice_of(data_, sizeof(float), slice, size_), sizeof(float), number % segments_, segments_);
+    return slice_of(slice_of(data_, sizeof(float), slice, size_), sizeof(float), number % segments_,
+                    segments_);
   }
 
   std::span<std::byte> room(std::size_t number) {

@@ -1,7 +1,7 @@
-// The ring: each rank sends to the next and receives from the one before, both at once, while it adds what has
-// come. Slices go round once to be summed and once to be handed out, in segments that follow each other
-// without a pause between the rounds. Volume per rank and direction: 2 (R - 1) / R of the data, the least that
-// there is. f32.
+// The ring: each rank sends to the next and receives from the one before, both at once, while it adds what
+// has come. Slices go round once to be summed and once to be handed out, in segments that follow each other
+// without a pause between the rounds. Volume per rank and direction: 2 (R - 1) / R of the data, the least
+// that there is. f32.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 namespace lockstep::comm {
 
 struct RingFlow {
-  // Bytes, about. Below MPI's eager limit over TCP (MpiSession), so that a segment goes off without asking: the
-  // question and its answer would queue behind other segments.
+  // Bytes, about. Below MPI's eager limit over TCP (MpiSession), so that a segment goes off without asking:
+  // the question and its answer would queue behind other segments.
   std::size_t segment = std::size_t{240} << 10;
   // Segments that are on the way at once between two neighbours: enough to fill the line, and no more than
   // its queues hold.

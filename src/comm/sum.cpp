@@ -43,8 +43,7 @@ LOCKSTEP_INLINE float from_f16(std::uint16_t value) {
   const std::uint32_t normal = magnitude + rebias;
   const std::uint32_t special = normal + rebias;  // infinity and NaN
   // A subnormal one: its fraction as that of 2^-14, less 2^-14.
-  const float small =
-      std::bit_cast<float>(normal + (1U << 23)) - std::bit_cast<float>(rebias + (1U << 23));
+  const float small = std::bit_cast<float>(normal + (1U << 23)) - std::bit_cast<float>(rebias + (1U << 23));
   const std::uint32_t bits = exponent == 0x0f800000U ? special
                              : exponent == 0         ? std::bit_cast<std::uint32_t>(small)
                                                      : normal;
@@ -61,7 +60,8 @@ LOCKSTEP_INLINE std::uint16_t to_f16(float value) {
   const std::uint32_t small =
       std::bit_cast<std::uint32_t>(std::bit_cast<float>(bits) + std::bit_cast<float>(half)) - half;
   const std::uint32_t special = bits > 0x7f800000U ? 0x7e00U : 0x7c00U;
-  const std::uint32_t magnitude = bits >= (143U << 23)   ? special  // 65536 and more; less rounds to it by carry
+  const std::uint32_t magnitude = bits >= (143U << 23)
+                                      ? special  // 65536 and more; less rounds to it by carry
                                   : bits < (113U << 23) ? small
                                                         : normal;
   return static_cast<std::uint16_t>(magnitude | ((all >> 16) & 0x8000U));
@@ -113,10 +113,14 @@ const std::uint16_t* halves(const std::byte* bytes) {
 
 void add_term(DType dtype, const std::byte* term, float* sum, std::size_t count) {
   switch (dtype) {
-    case DType::f32: return add_all(sum, floats(term), count);
-    case DType::bf16: return add_bf16(sum, halves(term), count);
-    case DType::f16: return add_f16(sum, halves(term), count);
-    default: throw Error(ExitCode::internal, "sums are made of f32, bf16 and f16 alone");
+    case DType::f32:
+      return add_all(sum, floats(term), count);
+    case DType::bf16:
+      return add_bf16(sum, halves(term), count);
+    case DType::f16:
+      return add_f16(sum, halves(term), count);
+    default:
+      throw Error(ExitCode::internal, "sums are made of f32, bf16 and f16 alone");
   }
 }
 
@@ -124,13 +128,15 @@ void add_term(DType dtype, const std::byte* term, float* sum, std::size_t count)
 constexpr std::size_t block = 2048;
 
 template <typename Finish>
-void sum_blocks(DType dtype, std::span<const std::byte* const> terms, std::size_t count, const Finish& finish) {
+void sum_blocks(DType dtype, std::span<const std::byte* const> terms, std::size_t count,
+                const Finish& finish) {
   std::array<float, block> sum;
   const std::size_t element = size_of(dtype);
   for (std::size_t first = 0; first < count; first += block) {
     const std::size_t length = std::min(block, count - first);
     widen(dtype, terms[0] + first * element, sum.data(), length);
-    for (const std::byte* term : terms.subspan(1)) add_term(dtype, term + first * element, sum.data(), length);
+    for (const std::byte* term : terms.subspan(1))
+      add_term(dtype, term + first * element, sum.data(), length);
     finish(sum.data(), first, length);
   }
 }
@@ -143,29 +149,41 @@ void add(float* sum, const float* term, std::size_t count) {
 
 void widen(DType dtype, const std::byte* from, float* to, std::size_t count) {
   switch (dtype) {
-    case DType::f32: std::memcpy(to, from, count * sizeof(float)); return;
-    case DType::bf16: return widen_bf16(halves(from), to, count);
-    case DType::f16: return widen_f16(halves(from), to, count);
-    default: throw Error(ExitCode::internal, "sums are made of f32, bf16 and f16 alone");
+    case DType::f32:
+      std::memcpy(to, from, count * sizeof(float));
+      return;
+    case DType::bf16:
+      return widen_bf16(halves(from), to, count);
+    case DType::f16:
+      return widen_f16(halves(from), to, count);
+    default:
+      throw Error(ExitCode::internal, "sums are made of f32, bf16 and f16 alone");
   }
 }
 
 void narrow(DType dtype, const float* from, std::byte* to, std::size_t count) {
   switch (dtype) {
-    case DType::f32: std::memcpy(to, from, count * sizeof(float)); return;
-    case DType::bf16: return narrow_bf16(from, reinterpret_cast<std::uint16_t*>(to), count);
-    case DType::f16: return narrow_f16(from, reinterpret_cast<std::uint16_t*>(to), count);
-    default: throw Error(ExitCode::internal, "sums are made of f32, bf16 and f16 alone");
+    case DType::f32:
+      std::memcpy(to, from, count * sizeof(float));
+      return;
+    case DType::bf16:
+      return narrow_bf16(from, reinterpret_cast<std::uint16_t*>(to), count);
+    case DType::f16:
+      return narrow_f16(from, reinterpret_cast<std::uint16_t*>(to), count);
+    default:
+      throw Error(ExitCode::internal, "sums are made of f32, bf16 and f16 alone");
   }
 }
 
-void sum_in_order(DType dtype, std::span<const std::byte* const> terms, std::byte* result, std::size_t count) {
+void sum_in_order(DType dtype, std::span<const std::byte* const> terms, std::byte* result,
+                  std::size_t count) {
   sum_blocks(dtype, terms, count, [&](const float* sum, std::size_t first, std::size_t length) {
     narrow(dtype, sum, result + first * size_of(dtype), length);
   });
 }
 
-void sum_in_order_f32(DType dtype, std::span<const std::byte* const> terms, float* result, std::size_t count) {
+void sum_in_order_f32(DType dtype, std::span<const std::byte* const> terms, float* result,
+                      std::size_t count) {
   sum_blocks(dtype, terms, count, [&](const float* sum, std::size_t first, std::size_t length) {
     std::memcpy(result + first, sum, length * sizeof(float));
   });

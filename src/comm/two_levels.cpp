@@ -57,7 +57,8 @@ class NodeSum {
       const std::size_t meeting = memory_.next_meeting();
       if (drives()) {
         const auto part = piece_of(memory_.local(), first);
-        narrow(dtype_, sum.data() + first / element_, place(memory_.local(), 0, meeting), part.size() / element_);
+        narrow(dtype_, sum.data() + first / element_, place(memory_.local(), 0, meeting),
+               part.size() / element_);
         std::copy_n(place(memory_.local(), 0, meeting), part.size(), part.begin());
       }
       memory_.meet(deadline_);
@@ -103,9 +104,8 @@ class NodeSum {
 
 }  // namespace
 
-void two_level_all_reduce(Transport& transport, NodeMemory& memory, const Places& places,
-                          device::DType dtype, std::span<std::byte> data, const RingFlow& flow,
-                          double deadline) {
+void two_level_all_reduce(Transport& transport, NodeMemory& memory, const Places& places, device::DType dtype,
+                          std::span<std::byte> data, const RingFlow& flow, double deadline) {
   NodeSum node(memory, places.ranks_per_node(), dtype, data, deadline);
   std::vector<float> wide;
   std::span<float> sum;

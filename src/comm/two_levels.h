@@ -13,8 +13,7 @@
 namespace lockstep::comm {
 
 // f32, bf16 and f16; the latter are f32 between the nodes and rounded once, at the end.
-void two_level_all_reduce(Transport& transport, NodeMemory& memory, const Places& places,
-                          device::DType dtype, std::span<std::byte> data, const RingFlow& flow,
-                          double deadline);
+void two_level_all_reduce(Transport& transport, NodeMemory& memory, const Places& places, device::DType dtype,
+                          std::span<std::byte> data, const RingFlow& flow, double deadline);
 
 }  // namespace lockstep::comm

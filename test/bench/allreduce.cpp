@@ -2,9 +2,9 @@
 // [--label=TEXT]
 //
 // Seconds of an all-reduce, by size and algorithm, against the rate of plain sockets on the same links: each
-// rank sends to the next and receives from the one before, at once. In every round each algorithm has a turn, so
-// that all see the same machine. The slowest rank counts. FILE gets a line for each: label, ranks, dtype, bytes,
-// algorithm, median seconds, bus bandwidth in bytes/s, least and most seconds.
+// rank sends to the next and receives from the one before, at once. In every round each algorithm has a turn,
+// so that all see the same machine. The slowest rank counts. FILE gets a line for each: label, ranks, dtype,
+// bytes, algorithm, median seconds, bus bandwidth in bytes/s, least and most seconds.
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <mpi.h>
@@ -152,7 +152,8 @@ void measure(const Options& options) {
   if (options.tcp_mib > 0) {
     const double bytes = options.tcp_mib * 1048576.0;
     rate = bytes / tcp_seconds(group, static_cast<std::size_t>(bytes));
-    if (group.rank() == 0) fmt::print("# {}: {} ranks, TCP both ways {:.1f} MB/s\n", options.label, ranks, rate / 1e6);
+    if (group.rank() == 0)
+      fmt::print("# {}: {} ranks, TCP both ways {:.1f} MB/s\n", options.label, ranks, rate / 1e6);
   }
   std::vector<std::unique_ptr<comm::Communicator>> communicators;
   for (const auto& name : options.algorithms) {
@@ -180,16 +181,19 @@ void measure(const Options& options) {
       const double middle = median(seconds[i]);
       const auto [least, most] = std::minmax_element(seconds[i].begin(), seconds[i].end());
       const double bus = share * static_cast<double>(bytes) / middle;
-      fmt::print("{:<10} {} ranks {:>12} bytes {} {:<9} median {:.6f} s (least {:.6f}, most {:.6f}), bus {:.1f} MB/s",
-                 options.label, ranks, bytes, name_of(options.dtype), options.algorithms[i], middle, *least, *most,
-                 bus / 1e6);
+      fmt::print(
+          "{:<10} {} ranks {:>12} bytes {} {:<9} median {:.6f} s (least {:.6f}, most {:.6f}), bus {:.1f} "
+          "MB/s",
+          options.label, ranks, bytes, name_of(options.dtype), options.algorithms[i], middle, *least, *most,
+          bus / 1e6);
       if (rate > 0) fmt::print(", {:.0f} % of the ideal ring", 100 * bus / rate);
       fmt::print("\n");
       if (options.csv.empty()) continue;
-      const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(options.csv.c_str(), "a"), std::fclose);
+      const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(options.csv.c_str(), "a"),
+                                                                 std::fclose);
       check(file != nullptr, "open the CSV file");
-      fmt::print(file.get(), "{},{},{},{},{},{},{},{},{}\n", options.label, ranks, name_of(options.dtype), bytes,
-                 options.algorithms[i], middle, bus, *least, *most);
+      fmt::print(file.get(), "{},{},{},{},{},{},{},{},{}\n", options.label, ranks, name_of(options.dtype),
+                 bytes, options.algorithms[i], middle, bus, *least, *most);
     }
     std::fflush(stdout);
   }

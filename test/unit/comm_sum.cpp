@@ -73,8 +73,19 @@ constexpr DirectFlow small_direct{64, 4};
 TEST_CASE("16-bit values are rounded to the nearest, ties to even") {
   for (const DType dtype : {DType::bf16, DType::f16}) {
     std::mt19937 random(3);
-    std::vector<float> values{0, -0.F, 1, 65504, -65519.9F, 6e-8F, 2.9e-8F, 3.1e-8F, 6.1e-5F, 1 + 1 / 256.F, 1 + 3 / 256.F,
-                              1 + 1 / 2048.F, 1 + 3 / 2048.F};
+    std::vector<float> values{0,
+                              -0.F,
+                              1,
+                              65504,
+                              -65519.9F,
+                              6e-8F,
+                              2.9e-8F,
+                              3.1e-8F,
+                              6.1e-5F,
+                              1 + 1 / 256.F,
+                              1 + 3 / 256.F,
+                              1 + 1 / 2048.F,
+                              1 + 3 / 2048.F};
     for (int i = 0; i < 20000; ++i) {
       values.push_back(std::ldexp(static_cast<float>(random()), static_cast<int>(random() % 42) - 58));
     }
@@ -92,8 +103,8 @@ TEST_CASE("16-bit values are rounded to the nearest, ties to even") {
 
 TEST_CASE("16-bit values that are no numbers, or too large, stay so") {
   constexpr float infinity = std::numeric_limits<float>::infinity();
-  const std::vector<float> values{infinity, -infinity, std::numeric_limits<float>::quiet_NaN(), 65520, 3e38F,
-                                  std::numeric_limits<float>::max()};
+  const std::vector<float> values{infinity, -infinity, std::numeric_limits<float>::quiet_NaN(),
+                                  65520,    3e38F,     std::numeric_limits<float>::max()};
   for (const DType dtype : {DType::bf16, DType::f16}) {
     Bytes narrowed(values.size() * 2);
     std::vector<float> back(values.size());
@@ -124,7 +135,8 @@ TEST_CASE("every 16-bit value survives the way to f32 and back") {
   }
 }
 
-TEST_CASE("sums whose order does not matter are exact with each algorithm, for any number of ranks and size") {
+TEST_CASE(
+    "sums whose order does not matter are exact with each algorithm, for any number of ranks and size") {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     for (int ranks = 1; ranks <= 8; ++ranks) {
       as_ranks(ranks, {}, [&](std::unique_ptr<Transport> transport) {
@@ -171,8 +183,11 @@ TEST_CASE("the direct algorithm adds in the order of the ranks, bit for bit") {
 }
 
 TEST_CASE("all ranks have the same bits, with each algorithm and in two levels") {
-  const std::vector<std::vector<std::string>> places{
-      {"a", "b", "c"}, {"a", "a", "a"}, {"a", "a", "b", "b"}, {"a", "b", "a", "b", "a"}, {"a", "a", "b", "c", "c", "c"}};
+  const std::vector<std::vector<std::string>> places{{"a", "b", "c"},
+                                                     {"a", "a", "a"},
+                                                     {"a", "a", "b", "b"},
+                                                     {"a", "b", "a", "b", "a"},
+                                                     {"a", "a", "b", "c", "c", "c"}};
   constexpr std::size_t count = 300001;  // more than node memory holds at once
   for (const auto& hosts : places) {
     const auto ranks = static_cast<int>(hosts.size());
@@ -215,7 +230,8 @@ TEST_CASE("the choice of an algorithm depends on size and places alone") {
       }
     }
   }
-  for (const auto algorithm : {Algorithm::automatic, Algorithm::ring, Algorithm::direct, Algorithm::doubling, Algorithm::mpi}) {
+  for (const auto algorithm :
+       {Algorithm::automatic, Algorithm::ring, Algorithm::direct, Algorithm::doubling, Algorithm::mpi}) {
     CHECK(algorithm_named(name_of(algorithm)) == algorithm);
   }
   CHECK(!algorithm_named("tree"));
