@@ -65,7 +65,7 @@ Places places_of(std::span<const std::string> hosts) {
 // more.
 std::vector<Choice> choices(const Places& places, device::DType dtype) {
   constexpr int few = 4;
-  constexpr std::size_t large = std::size_t{256} << 10;
+  constexpr std::size_t large = std::size_t{512} << 10;
   const bool shares_nodes = places.ranks() > places.nodes();
   const Choice small{0, Algorithm::doubling, false};
   if (shares_nodes && (places.nodes() > 1 || places.ranks() > few)) {
