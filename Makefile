@@ -94,6 +94,7 @@ DEPENDENCIES := $(patsubst %.cpp,$(BUILD)/pic/%.d,$(SETUP_SOURCES) $(PLUGIN_SOUR
                 $(PLUGIN_SOURCES:%.cpp=$(BUILD)/pic-fault/%.d) \
                 $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d) \
                 $(patsubst %,$(BUILD)/test/training/%.d,make_shards make_planted flip_bit) \
+                $(BUILD)/test/bench/allreduce.d \
                 $(patsubst %,$(BUILD)/test/fuzz/%.d,driver dictionary $(TRAINER_FUZZ_TARGETS))
 
 # What `make install` copies beside the program, each at the same path below its folder.
@@ -120,7 +121,7 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 .DEFAULT_GOAL := all
 .PHONY: docs all help info packages needed-packages lint-packages libraries programs spank stage test demo bench
 .PHONY: asan reliability soak
-.PHONY: bench-launch fuzz fuzz-programs lint tidy sanitize install install-spank copy-spank uninstall deb clean
+.PHONY: bench-launch bench-comm fuzz fuzz-programs lint tidy sanitize install install-spank copy-spank uninstall deb clean
 .DELETE_ON_ERROR:
 # Objects of one program alone are kept as well: the next build needs them.
 .SECONDARY:
@@ -164,6 +165,10 @@ bench: needed-packages  ## train the demo's network in Lockstep and in PyTorch D
 bench-launch: needed-packages  ## measure what the SPANK plugin adds to an empty srun (as root)
 	$(AGAIN) $(BUILD)/spank_lockstep.so
 	@BUILD=$(BUILD) test/bench/launch
+
+bench-comm: needed-packages  ## sum 100 MiB over nodes: Lockstep, MPI_Allreduce, PyTorch's gloo (as root; TORCH_PYTHON=)
+	$(AGAIN) $(BUILD)/test/bench/allreduce
+	@BUILD=$(BUILD) test/bench/communication
 
 FUZZ_BUILD := build/libfuzzer
 FUZZ_FLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
@@ -274,6 +279,9 @@ $(BUILD)/test/unit/tests: $(UNIT_OBJECTS) $(BUILD)/liblockstep.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/test/mpi/tests: $(MPI_OBJECTS) $(BUILD)/test/unit/data_fixture.o $(BUILD)/liblockstep.a
+	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/test/bench/%: $(BUILD)/test/bench/%.o $(BUILD)/liblockstep.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/test/training/%: $(BUILD)/test/training/%.o $(BUILD)/liblockstep.a

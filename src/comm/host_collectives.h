@@ -16,9 +16,6 @@ struct Piece {
 };
 
 // The contracts are those of Communicator.
-void all_reduce(Transport& transport, device::DType dtype, std::span<std::byte> data, double deadline);
-void reduce_scatter(Transport& transport, device::DType dtype, std::span<std::byte> all,
-                    std::span<std::byte> mine, double deadline);
 void all_gather(Transport& transport, std::span<const std::byte> mine, std::span<std::byte> all,
                 double deadline);
 void broadcast(Transport& transport, std::span<std::byte> data, int root, double deadline);

@@ -167,6 +167,7 @@ HostCommunicator::HostCommunicator(std::unique_ptr<Transport> transport,
     : options_(options),
       transport_(
           std::make_unique<RollCall>(std::move(transport), options.limit_seconds, options.grace_seconds)),
+      sum_(std::make_unique<HostSum>(*transport_, options.algorithm)),
       queue_(std::make_shared<Queue>(*transport_, options.limit_seconds)) {}
 
 HostCommunicator::~HostCommunicator() {
@@ -188,9 +189,7 @@ Pending HostCommunicator::start(std::string what, std::function<void(double)> ru
 
 Pending HostCommunicator::all_reduce(const device::Tensor& data) {
   return start(fmt::format("all-reduce of {} {}", data.count(), name_of(data.dtype())),
-               [this, data](double deadline) {
-                 collectives::all_reduce(*transport_, data.dtype(), bytes_of(data), deadline);
-               });
+               [this, data](double deadline) { sum_->all_reduce(data.dtype(), bytes_of(data), deadline); });
 }
 
 Pending HostCommunicator::reduce_scatter(const device::Tensor& all, const device::Tensor& mine) {
@@ -198,8 +197,7 @@ Pending HostCommunicator::reduce_scatter(const device::Tensor& all, const device
        "a reduce-scatter of unlike tensors");
   return start(fmt::format("reduce-scatter of {} {}", all.count(), name_of(all.dtype())),
                [this, all, mine](double deadline) {
-                 collectives::reduce_scatter(*transport_, all.dtype(), bytes_of(all), bytes_of(mine),
-                                             deadline);
+                 sum_->reduce_scatter(all.dtype(), bytes_of(all), bytes_of(mine), deadline);
                });
 }
 

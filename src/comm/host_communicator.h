@@ -10,7 +10,9 @@
 #include <string_view>
 #include <thread>
 
+#include "comm/choice.h"
 #include "comm/communicator.h"
+#include "comm/host_sum.h"
 #include "comm/roll_call.h"
 #include "comm/transport.h"
 
@@ -19,6 +21,7 @@ namespace lockstep::comm {
 struct HostCommunicatorOptions {
   double limit_seconds = 600;  // for each call, from its beginning
   double grace_seconds = 5;    // for the others to say where they are, once a rank has given up
+  Algorithm algorithm = Algorithm::automatic;  // of sums
 };
 
 class HostCommunicator final : public Communicator {
@@ -49,6 +52,7 @@ class HostCommunicator final : public Communicator {
 
   HostCommunicatorOptions options_;
   std::unique_ptr<RollCall> transport_;
+  std::unique_ptr<HostSum> sum_;
   std::shared_ptr<Queue> queue_;
 };
 

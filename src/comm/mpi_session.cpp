@@ -18,6 +18,10 @@ MpiSession::MpiSession() {
   constexpr int keep_existing = 0;
   ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", keep_existing);
   ::setenv("OMPI_MCA_fcoll", "individual", keep_existing);
+  for (const char* const limit : {"OMPI_MCA_btl_tcp_eager_limit", "OMPI_MCA_btl_tcp_rndv_eager_limit",
+                                  "OMPI_MCA_btl_tcp_max_send_size"}) {
+    ::setenv(limit, "262144", keep_existing);
+  }
   if (!started_by_launcher()) {
     ::setenv("OMPI_MCA_ess_singleton_isolated", "1", keep_existing);
     // Such programs of one user share a session folder, which each removes at its end: another one that is

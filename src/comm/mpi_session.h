@@ -15,8 +15,9 @@ class MpiSession {
  public:
   // Sets, before MPI_Init_thread, what the program needs and the user has not set: waits that yield the core
   // (OMPI_MCA_mpi_yield_when_idle), collective file writes in which each rank writes its own bytes, so that a
-  // full disk is an error on that rank and not a hang of all (OMPI_MCA_fcoll), and for a process that no
-  // launcher started a start without helper daemon (OMPI_MCA_ess_singleton_isolated) and files without a
+  // full disk is an error on that rank and not a hang of all (OMPI_MCA_fcoll), TCP messages up to 256 KiB
+  // without a question first (OMPI_MCA_btl_tcp_eager_limit and what has to follow it), and for a process that
+  // no launcher started a start without helper daemon (OMPI_MCA_ess_singleton_isolated) and files without a
   // shared pointer in the user's session folder (OMPI_MCA_sharedfp). Throws Error(internal) where
   // MPI_THREAD_MULTIPLE is not to be had.
   MpiSession();

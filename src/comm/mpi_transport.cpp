@@ -115,6 +115,18 @@ class MpiTransport final : public Transport {
     return all;
   }
 
+  bool all_reduce_f32(std::span<float> data) override {
+    constexpr std::size_t most = std::size_t{1} << 28;  // MPI counts in int
+    Message message;
+    message.peer = rank_;
+    for (; !data.empty(); data = data.subspan(std::min(data.size(), most))) {
+      const int count = static_cast<int>(std::min(data.size(), most));
+      check(MPI_Allreduce(MPI_IN_PLACE, data.data(), count, MPI_FLOAT, MPI_SUM, comm_), "all-reduce",
+            message);
+    }
+    return true;
+  }
+
   void interrupt() noexcept override { interrupted_ = true; }
 
   std::shared_ptr<std::atomic<int>> waits() const override { return waits_; }

@@ -48,6 +48,7 @@ class RollCall final : public Transport {
   bool wait_until(Ticket ticket, double until) override;
   void wait(Ticket ticket, double deadline) override;
   bool withdraw_all_but(int tag) noexcept override { return inner_->withdraw_all_but(tag); }
+  bool all_reduce_f32(std::span<float> data) override { return inner_->all_reduce_f32(data); }
   // Waits then throw Error(peer_failed), without a word to the others.
   void interrupt() noexcept override;
   // Of the transport below.

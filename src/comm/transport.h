@@ -57,6 +57,10 @@ class Transport {
   // may touch that memory whenever this process calls it again.
   virtual bool withdraw_all_but(int tag) noexcept = 0;
 
+  // The library's own sum over all ranks, where it has one: false, and nothing done, where not. Collective;
+  // no limit in time.
+  virtual bool all_reduce_f32(std::span<float> /*data*/) { return false; }
+
   // Ends waits of this rank, now and later. Any thread.
   virtual void interrupt() noexcept = 0;
 

@@ -42,7 +42,7 @@ TEST_CASE("every collective over MPI has the known result", "[comm]") {
   const bool background = GENERATE(false, true);
   HostCommunicator comm(make_mpi_transport(group, piece), {});
   comm.set_background(background);
-  check_all(comm, {DType::f32}, {0, 1, 2, 15, 16, 17, 1001});
+  check_all(comm, {DType::f32, DType::bf16, DType::f16}, {0, 1, 2, 15, 16, 17, 1001});
   const auto twin = comm.duplicate();
   twin->set_background(true);
   check_all(*twin, {DType::f32}, {5});

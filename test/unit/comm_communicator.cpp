@@ -46,7 +46,7 @@ TEST_CASE("every collective on 1 to 8 ranks has the known result") {
              [&](std::unique_ptr<Transport> transport) {
                HostCommunicator comm(std::move(transport), {});
                comm.set_background(background);
-               check_all(comm, {DType::f32}, {0, 1, 2, 7, 8, 9, 63, 1001});
+               check_all(comm, {DType::f32, DType::bf16, DType::f16}, {0, 1, 2, 7, 8, 9, 63, 1001});
              });
   }
 }
