@@ -156,18 +156,21 @@ case_killed_again_and_again_a_run_goes_on_and_leaves_nothing_behind() {
   export TMPDIR=$scratch/again-tmp OMPI_MCA_btl_vader_backing_directory=$scratch/again-shm
   mkdir "$TMPDIR" "$OMPI_MCA_btl_vader_backing_directory"
   for ((i = 0; i < ${RESTARTS:-3}; ++i)); do
-    LOCKSTEP_FAULT=H5Dwrite:$((3 + 7 * i)):all:kill LOCKSTEP_FAULT_MARKER=$run.struck$i. preloaded=yes \
+    LOCKSTEP_FAULT=H5Dwrite:$((3 + 7 * (i % 3))):all:kill LOCKSTEP_FAULT_MARKER=$run.struck$i. preloaded=yes \
       ranks 2 "$conf" --run.dir="$run" --checkpoint.every=1 --train.steps=$((14 + i)) --optim.schedule=constant >"$run.log$i" 2>&1 || true
-    compgen -G "$run.struck$i.*" >/dev/null || return 1
+    compgen -G "$run.struck$i.*" >/dev/null || {
+      echo "start $((i + 1)) was not killed; its end:" && tail -n 5 "$run.log$i"
+      return 1
+    }
   done
   exits 0 ranks 2 "$conf" --run.dir="$run" --train.steps=$((14 + i)) --optim.schedule=constant || return 1
   exits 0 ranks 0 "$conf" --run.dir="$run.calm" --train.steps=$((14 + i)) --optim.schedule=constant || return 1
-  left=$(find "$TMPDIR" "$OMPI_MCA_btl_vader_backing_directory" -mindepth 1)
+  left=$(find "$TMPDIR" "$OMPI_MCA_btl_vader_backing_directory" -mindepth 1 && find "$run" -name '*.tmp.*')
   [[ -z $left ]] || {
     echo "left behind: $left"
     return 1
   }
-  [[ -z $(find "$run" -name '*.tmp.*') ]] && same_run "$run.calm" "$run"
+  same_run "$run.calm" "$run"
 }
 
 # Which row of the failure matrix a case is about, and what it is called there.
