@@ -2,6 +2,7 @@
 // the same on every rank, so that all choose alike without a message.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -20,6 +21,9 @@ enum class Algorithm {
   doubling,  // everything, log2(ranks) times
   mpi,       // the library's own MPI_Allreduce, as a baseline: f32, no time limit but the watchdog's
 };
+
+inline constexpr std::array algorithms{Algorithm::automatic, Algorithm::ring, Algorithm::direct,
+                                       Algorithm::doubling, Algorithm::mpi};
 
 // As in comm.algorithm.
 std::string_view name_of(Algorithm algorithm);

@@ -63,7 +63,7 @@ void advise_on_network(const Findings& findings, std::vector<std::string>& advic
         human_rate(static_cast<double>(used[0].mbit) * 1e6), human_rate(tcp.worst * 8)));
   }
   const auto ranks = of(findings, "communication");
-  const auto times = sum_times(ranks.front().facts, "lockstep");
+  const auto times = sum_times(ranks.front().facts, "auto");
   if (times.empty() || times.back().bytes < large_sum) return;
   const double rate = bus_rate(times.back().bytes, times.back().seconds, ranks.size());
   if (rate < poor_share * tcp.worst) {
@@ -80,7 +80,7 @@ void advise_on_step(const Findings& findings, std::vector<std::string>& advice) 
   const Spread micro = spread(of(findings, "model"), "micro_batch_seconds", Better::lower);
   const auto ranks = of(findings, "communication");
   if (!gradient || !own || micro.count == 0 || ranks.size() < 2) return;
-  const auto times = sum_times(ranks.front().facts, "lockstep");
+  const auto times = sum_times(ranks.front().facts, "auto");
   if (times.empty()) return;
   const double compute = micro.worst * *own;
   const double communicate = sum_seconds(times, *gradient);

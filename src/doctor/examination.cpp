@@ -121,8 +121,15 @@ int examine(const ExaminationOptions& options) {
   auto group = std::make_unique<comm::MpiGroup>(MPI_COMM_WORLD);
   Meeting meeting(comm::make_mpi_transport(*group), options.limit);
   auto messages = comm::make_mpi_transport(*group);
-  auto communicator = std::make_unique<comm::HostCommunicator>(comm::make_mpi_transport(*group),
-                                                               comm::HostCommunicatorOptions{options.limit});
+  std::map<comm::Algorithm, std::unique_ptr<comm::Communicator>> communicators;
+  for (const comm::Algorithm algorithm : comm::algorithms) {
+    comm::HostCommunicatorOptions with;
+    with.limit_seconds = options.limit;
+    with.algorithm = algorithm;
+    communicators[algorithm] =
+        std::make_unique<comm::HostCommunicator>(comm::make_mpi_transport(*group), with);
+    if (!options.whole_communication) break;
+  }
   alarm.reset();
 
   Patience patience(options.limit);
@@ -130,13 +137,11 @@ int examine(const ExaminationOptions& options) {
                   options.resolved ? &*options.resolved : nullptr,
                   options.folder,
                   options.software,
-                  options.whole_communication,
                   threads_of(options, allocation),
                   meeting,
                   patience,
                   *messages,
-                  *communicator,
-                  *group,
+                  communicators,
                   {}};
   Report report;
   ExitCode code = ExitCode::finished;
@@ -152,7 +157,7 @@ int examine(const ExaminationOptions& options) {
   // MPI takes its leave from the launcher's daemon, which may be part of the trouble.
   exit_within(std::chrono::seconds(10), code);
   std::fflush(nullptr);
-  communicator.reset();
+  communicators.clear();
   messages.reset();
   return static_cast<int>(code);
 }

@@ -4,13 +4,14 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "comm/choice.h"
 #include "comm/communicator.h"
-#include "comm/group.h"
 #include "comm/transport.h"
 #include "core/error.h"
 #include "doctor/facts.h"
@@ -53,13 +54,12 @@ struct Context {
   const train::ResolvedConfig* resolved;  // null: no configuration was given
   std::string folder;                     // where the run's files would lie
   std::string software;                   // lines of names and versions
-  bool whole_communication;               // every size and algorithm
   int threads;                            // of one rank
   Meeting& meeting;
   Patience& patience;
   comm::Transport& messages;  // for what a probe says to other ranks; used by one probe at a time
-  comm::Communicator& communicator;
-  comm::Group& group;
+  // The one that training takes first; where all are asked for, one for each algorithm after it.
+  const std::map<comm::Algorithm, std::unique_ptr<comm::Communicator>>& communicators;
   Findings findings;  // of the probes before, and of the stages of this one before
 
   int rank() const { return meeting.rank(); }

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <set>
 
 #include "comm/host_collectives.h"
@@ -29,11 +29,6 @@ constexpr double long_enough = 0.2;  // seconds for one size
 constexpr int least_rounds = 2;
 constexpr int most_rounds = 500;
 constexpr std::int64_t largest = std::int64_t{256} << 20;
-
-struct Algorithm {
-  const char* name;
-  std::function<void(const device::Tensor&)> sum;
-};
 
 // The first rank of each network, in the order of ranks.
 std::vector<const RankFacts*> network_heads(const Findings& findings) {
@@ -108,9 +103,13 @@ void measure_tcp(Context& context, Facts& mine) {
   }
 }
 
+bool measures_all(const Context& context) {
+  return context.communicators.size() > 1;
+}
+
 std::vector<std::int64_t> sizes_for(const Context& context) {
   std::vector<std::int64_t> sizes;
-  if (context.whole_communication) {
+  if (measures_all(context)) {
     for (std::int64_t size = 4096; size <= largest; size *= 4) sizes.push_back(size);
     return sizes;
   }
@@ -145,21 +144,30 @@ double time_sum(Context& context, const std::function<void()>& sum, double deadl
   return timed(static_cast<int>(from_first(context, wanted, deadline)));
 }
 
+// The library's own sum knows no limit.
+void sum_once(Context& context, comm::Algorithm algorithm, const device::Tensor& data) {
+  std::optional<Alarm> alarm;
+  if (algorithm == comm::Algorithm::mpi) {
+    alarm.emplace(context.meeting.limit(),
+                  fmt::format("rank {} of {} on {}: MPI_Allreduce of {} has not ended within {:.0f} s",
+                              context.rank(), context.size(), context.meeting.host(context.rank()),
+                              human_bytes(static_cast<double>(data.bytes())), context.meeting.limit()));
+  }
+  context.communicators.at(algorithm)->all_reduce(data).wait();
+}
+
+std::string what_auto_takes(const Context& context, std::int64_t bytes) {
+  std::vector<std::string> hosts;
+  for (int rank = 0; rank < context.size(); ++rank) hosts.push_back(context.meeting.host(rank));
+  const comm::Choice choice = comm::choose(comm::Algorithm::automatic, comm::places_of(hosts),
+                                           device::DType::f32, static_cast<std::size_t>(bytes));
+  return fmt::format("{}{}", comm::name_of(choice.algorithm), choice.two_levels ? ", two levels" : "");
+}
+
 void measure_sums(Context& context, Facts& mine) {
   if (context.size() == 1) return;
   device::CpuDevice cpu(context.threads);
-  const std::array<Algorithm, 2> algorithms = {
-      {{"lockstep", [&](const device::Tensor& data) { context.communicator.all_reduce(data).wait(); }},
-       {"mpi", [&](const device::Tensor& data) {
-          const Alarm alarm(
-              context.meeting.limit(),
-              fmt::format("rank {} of {} on {}: MPI_Allreduce of {} has not ended within {:.0f} s",
-                          context.rank(), context.size(), context.meeting.host(context.rank()),
-                          human_bytes(static_cast<double>(data.bytes())), context.meeting.limit()));
-          context.group.all_reduce_sum(std::span(data.f32(), static_cast<std::size_t>(data.count())));
-        }}}};
-  const std::size_t used = context.whole_communication ? algorithms.size() : 1;
-  for (std::size_t a = 0; a < used; ++a) {
+  for (const auto& [algorithm, communicator] : context.communicators) {
     // A quarter of the limit for each: what comes next for all sizes is far below the rest.
     const double end = monotonic_seconds() + context.meeting.limit() / 4;
     const double deadline = monotonic_seconds() + context.meeting.limit();
@@ -172,11 +180,14 @@ void measure_sums(Context& context, Facts& mine) {
       if (from_first(context, goes_on ? 1 : 0, deadline) == 0) break;
       const auto data = cpu.zeros({size / static_cast<std::int64_t>(sizeof(float))});
       const double seconds = time_sum(
-          context, [&] { algorithms[a].sum(data); }, deadline);
+          context, [&, which = algorithm] { sum_once(context, which, data); }, deadline);
       before = seconds;
       size_before = static_cast<double>(size);
-      if (context.rank() == 0) {
-        mine[fmt::format("all_reduce.{}.{:012}", algorithms[a].name, size)] = fmt::format("{:.6g}", seconds);
+      if (context.rank() != 0) continue;
+      mine[fmt::format("all_reduce.{}.{:012}", comm::name_of(algorithm), size)] =
+          fmt::format("{:.6g}", seconds);
+      if (algorithm == comm::Algorithm::automatic) {
+        mine[fmt::format("auto_takes.{:012}", size)] = what_auto_takes(context, size);
       }
     }
   }
@@ -203,13 +214,17 @@ std::vector<SumTime> sum_times(const Facts& facts, const std::string& algorithm)
 
 namespace {
 
-void report_sums(const Facts& first, const std::string& algorithm, std::optional<double> tcp,
-                 Section& section) {
-  for (const SumTime& time : sum_times(first, algorithm)) {
+// `tcp`: bytes per second, 0 where it is not known.
+void report_sums(const Facts& first, comm::Algorithm algorithm, double tcp, Section& section) {
+  const std::string name(comm::name_of(algorithm));
+  for (const SumTime& time : sum_times(first, name)) {
+    const std::string taken = text_of(first, fmt::format("auto_takes.{:012.0f}", time.bytes));
     const double rate = bus_rate(time.bytes, time.seconds, section.ranks.size());
-    section.rows.push_back({fmt::format("{} {}", algorithm, human_bytes(time.bytes)),
-                            fmt::format("{:>9.3f} ms  busbw {:>7.3f} GB/s{}", time.seconds * 1e3, rate / 1e9,
-                                        tcp ? fmt::format("  {:>4.0f} % of TCP", 100 * rate / *tcp) : "")});
+    section.rows.push_back(
+        {fmt::format("{} {}", name, human_bytes(time.bytes)),
+         fmt::format("{:>9.3f} ms  busbw {:>7.3f} GB/s{}{}", time.seconds * 1e3, rate / 1e9,
+                     tcp > 0 ? fmt::format("  {:>4.0f} % of TCP", 100 * rate / tcp) : "",
+                     algorithm == comm::Algorithm::automatic ? "  by " + taken : "")});
   }
 }
 
@@ -237,8 +252,8 @@ void report(const Findings&, Section& section) {
       section.warnings.push_back(fmt::format("{} {}", name_of(rank), problem));
     }
   }
-  const auto rate = tcp.count > 0 ? std::optional(tcp.worst) : std::nullopt;
-  for (const char* algorithm : {"lockstep", "mpi"}) report_sums(first, algorithm, rate, section);
+  const double rate = tcp.count > 0 ? tcp.worst : 0;
+  for (const comm::Algorithm algorithm : comm::algorithms) report_sums(first, algorithm, rate, section);
 }
 
 }  // namespace

@@ -45,10 +45,8 @@ Facts measure_model(const train::Config& config, int threads, const data::Datase
     learner.train(batch, 0, false);
     ++rounds;
   }
-  std::size_t gradients = 0;
-  for (const auto& part : learner.gradients()) gradients += part.size_bytes();
   return {{"parameters", fmt::format("{}", learner.parameter_count())},
-          {"gradient_bytes", fmt::format("{}", gradients)},
+          {"gradient_bytes", fmt::format("{}", learner.gradients().bytes())},
           {"state_bytes", fmt::format("{}", learner.snapshot().bytes())},
           {"micro_batch_seconds", fmt::format("{:.6g}", took / rounds)}};
 }

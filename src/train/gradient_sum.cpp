@@ -9,6 +9,7 @@ std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& 
   comm::HostCommunicatorOptions options;
   // The watchdog knows more about a step that hangs: it comes first.
   options.limit_seconds = 2 * config.limits.step + 60;
+  options.algorithm = comm::algorithm_named(config.comm.algorithm).value();
   return std::make_unique<comm::HostCommunicator>(comm::make_mpi_transport(ranks), options);
 }
 

@@ -41,7 +41,7 @@ check "each has its facts" test "$(grep -o '"gemm_flops":[0-9]' four.json | wc -
 check "and its share of the micro-batches" test "$(grep -o '"own_micro_batches":2,' four.json | wc -l)" = 4
 check "16 x 64 + 64 + 64 x 4 + 4 parameters" grep -q '"parameters":1348,' four.json
 check "locks are seen" test "$(grep -o '"next_lock":"seen"' four.json | wc -l)" = 4
-check "sums are timed" grep -q '"all_reduce.lockstep.000000004096":[0-9]' four.json
+check "sums are timed" grep -q '"all_reduce.auto.000000004096":[0-9]' four.json
 check "and compared with the model" grep -q '"advice":\["shared memory: a step of this model needs ' four.json
 check "the run folder is not made" fails test -e runs
 check "and nothing is left" nothing_left

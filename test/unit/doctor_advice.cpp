@@ -39,8 +39,8 @@ Findings slow_network() {
                                            {"micro_batch_seconds", r == 0 ? "0.05" : "0.04"}}));
     findings["communication"].push_back(rank_with(r, node, {{"tcp_rate", "117500000"}}));
   }
-  findings["communication"][0].facts["all_reduce.lockstep.000016777216"] = "0.15";
-  findings["communication"][0].facts["all_reduce.lockstep.000104857600"] = "0.9";
+  findings["communication"][0].facts["all_reduce.auto.000016777216"] = "0.15";
+  findings["communication"][0].facts["all_reduce.auto.000104857600"] = "0.9";
   return findings;
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("advice: communication that overlap can hide, or that is no matter") {
 
 TEST_CASE("advice: a sum far below TCP, a link far below its claim") {
   Findings findings = slow_network();
-  findings["communication"][0].facts["all_reduce.lockstep.000104857600"] = "3";
+  findings["communication"][0].facts["all_reduce.auto.000104857600"] = "3";
   CHECK(any_has(advise(findings), "all-reduce gets 30 % of what TCP gets"));
   for (RankFacts& rank : findings["interface"]) {
     std::string& text = rank.facts["interfaces"];
