@@ -1,6 +1,7 @@
 #include "comm/mpi_transport.h"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,12 +19,13 @@ namespace lockstep::comm {
 
 namespace {
 
-// A wait looks all the time at first (Open MPI yields the core in between), then after naps. Measured with 2
-// and 4 ranks on 2 cores: a rank that waits while another computes takes 2 % of a core instead of 40 %;
-// the latency of small sums (3 and 10 us) and the rate of large ones are those of a wait without naps. Naps
-// of 200 us cost a large sum 20 % and more.
-constexpr double eager_seconds = 200e-6;
-constexpr std::chrono::microseconds nap(50);
+// A wait naps from the start, briefly at first: Open MPI yields the core when it looks in vain, and whoever
+// yields to a process that computes gets the core back when that one's slice is over. 8000 small messages
+// beside one such process took 15 s with 200 us of looking before the first nap, and 0.5 s so. Long naps cost
+// a large sum 20 % and more.
+constexpr std::chrono::microseconds first_nap(5);
+constexpr std::chrono::microseconds longest_nap(50);
+constexpr unsigned long timer_slack_ns = 1000;  // the kernel adds 50000 to each nap otherwise
 
 class MpiTransport final : public Transport {
  public:
@@ -89,12 +91,14 @@ class MpiTransport final : public Transport {
   }
 
   bool wait_until(Ticket ticket, double until) override {
-    const double start = monotonic_seconds();
-    while (!test(ticket)) {
-      const double now = monotonic_seconds();
-      if (interrupted_ || now > until) return false;
-      if (now - start > eager_seconds) std::this_thread::sleep_for(nap);
-    }
+    if (test(ticket)) return true;
+    ::prctl(PR_SET_TIMERSLACK, timer_slack_ns);
+    auto nap = first_nap;
+    do {
+      if (interrupted_ || monotonic_seconds() > until) return false;
+      std::this_thread::sleep_for(nap);
+      nap = std::min(2 * nap, longest_nap);
+    } while (!test(ticket));
     return true;
   }
 

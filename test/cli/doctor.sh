@@ -47,7 +47,7 @@ check "the run folder is not made" fails test -e runs
 check "and nothing is left" nothing_left
 check "--comm tries all ways" exits 0 ranks 2 "$lockstep" doctor --comm --only communication --limit 4
 mv check-output comm
-check "in Lockstep's own" has communication '^  lockstep 64.0 KiB +[0-9.]+ ms  busbw' comm
+check "in Lockstep's own" has communication '^  auto 64.0 KiB +[0-9.]+ ms  busbw.* by [a-z]+' comm
 check "and MPI's" has communication '^  mpi 64.0 KiB +[0-9.]+ ms  busbw' comm
 check "more ranks than micro-batches are told" \
   exits 78 ranks 2 "$lockstep" doctor tiny.conf --only model --train.global_batch=4
