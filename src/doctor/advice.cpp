@@ -101,9 +101,10 @@ void advise_on_step(const Findings& findings, std::vector<std::string>& advice) 
   } else {
     const double times_larger = communicate / compute;
     advice.push_back(
-        fmt::format("{}: use fewer ranks, a faster network, or a train.global_batch {:.0f} times as large; "
+        fmt::format("{}: use fewer ranks, {}or a train.global_batch {:.0f} times as large; "
                     "comm.overlap hides {:.0f} % at most",
-                    fact, std::max(2., times_larger), 100 * compute / communicate));
+                    fact, tcp.count == 0 ? "" : "a faster network, ", std::max(2., times_larger),
+                    100 * compute / communicate));
   }
 }
 

@@ -9,7 +9,7 @@ run_case() {
     expect "the doctor's exit code" "$?" 0
   for line in '  job                  [0-9]+, restart 0' '  ranks                2 on 2 nodes \(n[0-9]+ x 1, n[0-9]+ x 1\)' \
     '  launcher             srun' '  Slurm                slurm' '  clocks               at most [0-9.e-]+ s apart' \
-    '  model                mlp with 50890 parameters' '  lockstep 4.0 KiB ' '  write                one rank ' \
+    '  model                mlp with 50890 parameters' '  auto 4.0 KiB ' '  write                one rank ' \
     'fcntl works, seen by other ranks' 'a step of this model needs '; do
     expect_match "what it says" "$(cat "$out")" "$line"
   done

@@ -6,7 +6,7 @@
 
 # Strikes wait for an attempt that trains, so that each is one of its own.
 strike() {
-  local attempts pid
+  local attempts pid first
   attempts=$(grep -cE ',(started|resumed),' "$run/events.csv")
   strike_now
   case $1 in
@@ -19,7 +19,9 @@ strike() {
       what="kill -9 of two ranks"
       ;;
     2)
-      preempt 2
+      # Nodes of its own: where two are free, it would not be in the way.
+      first=$(job_field "$job" BatchHost)
+      preempt 2 --nodelist="$first,n$((${first#n} + 1))"
       what="preempted"
       ;;
     3)
