@@ -121,7 +121,7 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 .DEFAULT_GOAL := all
 .PHONY: docs all help info packages needed-packages lint-packages libraries programs spank stage test demo bench
 .PHONY: asan reliability soak
-.PHONY: bench-launch bench-comm fuzz fuzz-programs lint tidy sanitize install install-spank copy-spank uninstall deb clean
+.PHONY: bench-launch bench-comm bench-steps fuzz fuzz-programs lint tidy sanitize install install-spank copy-spank uninstall deb clean
 .DELETE_ON_ERROR:
 # Objects of one program alone are kept as well: the next build needs them.
 .SECONDARY:
@@ -169,6 +169,10 @@ bench-launch: needed-packages  ## measure what the SPANK plugin adds to an empty
 bench-comm: needed-packages  ## sum 100 MiB over nodes: Lockstep, MPI_Allreduce, PyTorch's gloo (as root; TORCH_PYTHON=)
 	$(AGAIN) $(BUILD)/test/bench/allreduce
 	@BUILD=$(BUILD) test/bench/communication
+
+bench-steps: needed-packages  ## time steps over networks: fast and exact mode, PyTorch DDP (as root; TORCH_PYTHON=)
+	$(AGAIN) $(BUILD)/lockstep
+	@BUILD=$(BUILD) test/bench/steps
 
 FUZZ_BUILD := build/libfuzzer
 FUZZ_FLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all

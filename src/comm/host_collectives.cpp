@@ -18,15 +18,14 @@ constexpr int broadcast_tag = 4;
 void gather_slices(Transport& transport, std::size_t element, std::span<std::byte> all, double deadline) {
   const int size = transport.size();
   const int me = transport.rank();
-  std::vector<Transport::Ticket> tickets;
+  std::vector<Outgoing> sends;
+  std::vector<Incoming> receives;
   for (int step = 1; step < size; ++step) {
     const int from = (me - step + size) % size;
-    tickets.push_back(transport.receive(from, gather_tag, slice_of(all, element, from, size)));
+    receives.push_back({from, slice_of(all, element, from, size)});
+    sends.push_back({(me + step) % size, slice_of(all, element, me, size)});
   }
-  for (int step = 1; step < size; ++step) {
-    tickets.push_back(transport.send((me + step) % size, gather_tag, slice_of(all, element, me, size)));
-  }
-  for (const auto ticket : tickets) transport.wait(ticket, deadline);
+  exchange_in_segments(transport, sends, receives, gather_tag, deadline);
 }
 
 }  // namespace
@@ -50,13 +49,9 @@ void broadcast(Transport& transport, std::span<std::byte> data, int root, double
   for (const auto ticket : tickets) transport.wait(ticket, deadline);
 }
 
-void exchange(Transport& transport, std::span<const Piece> sends, std::span<const Piece> receives,
+void exchange(Transport& transport, std::span<const Outgoing> sends, std::span<const Incoming> receives,
               double deadline) {
-  std::vector<Transport::Ticket> tickets;
-  for (const Piece& piece : receives)
-    tickets.push_back(transport.receive(piece.peer, message_tag, piece.data));
-  for (const Piece& piece : sends) tickets.push_back(transport.send(piece.peer, message_tag, piece.data));
-  for (const auto ticket : tickets) transport.wait(ticket, deadline);
+  exchange_in_segments(transport, sends, receives, message_tag, deadline);
 }
 
 void barrier(Transport& transport, double deadline) {

@@ -5,21 +5,17 @@
 #include <cstddef>
 #include <span>
 
+#include "comm/segments.h"
 #include "comm/transport.h"
 #include "device/tensor.h"
 
 namespace lockstep::comm::collectives {
 
-struct Piece {
-  int peer;
-  std::span<std::byte> data;
-};
-
 // The contracts are those of Communicator.
 void all_gather(Transport& transport, std::span<const std::byte> mine, std::span<std::byte> all,
                 double deadline);
 void broadcast(Transport& transport, std::span<std::byte> data, int root, double deadline);
-void exchange(Transport& transport, std::span<const Piece> sends, std::span<const Piece> receives,
+void exchange(Transport& transport, std::span<const Outgoing> sends, std::span<const Incoming> receives,
               double deadline);
 void barrier(Transport& transport, double deadline);
 

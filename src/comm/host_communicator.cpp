@@ -225,7 +225,8 @@ Pending HostCommunicator::exchange(std::span<const Message> sends, std::span<con
   }
   return start("exchange of messages", [this, out = std::vector(sends.begin(), sends.end()),
                                         in = std::vector(receives.begin(), receives.end())](double deadline) {
-    std::vector<collectives::Piece> from, to;
+    std::vector<Outgoing> from;
+    std::vector<Incoming> to;
     for (const Message& message : out) from.push_back({message.peer, bytes_of(message.data)});
     for (const Message& message : in) to.push_back({message.peer, bytes_of(message.data)});
     collectives::exchange(*transport_, from, to, deadline);
