@@ -59,20 +59,24 @@ Places places_of(std::span<const std::string> hosts) {
   return places;
 }
 
-// Small data cost messages, not bytes. Up to four ranks the direct way was the faster one of the two that
-// move the least; with more it would have every rank talk to every other at once. Within a node of a few
-// ranks memory of one's own gained nothing over messages; between nodes it halves what each link carries, and
-// more.
+// docs/performance.md has the times. Small data cost messages, not bytes. Between a few ranks with a node
+// each the ring and the direct way take the same time, but for four of them in between, where messages of the
+// direct way are short; with more ranks it would have every rank talk to every other at once. Within a node
+// of a few ranks shared memory gained nothing over messages; between nodes it halves what each link carries,
+// and more.
 std::vector<Choice> choices(const Places& places, device::DType dtype) {
   constexpr int few = 4;
-  constexpr std::size_t large = std::size_t{512} << 10;
+  constexpr std::size_t kib = 1024;
   const bool shares_nodes = places.ranks() > places.nodes();
   const Choice small{0, Algorithm::doubling, false};
   if (shares_nodes && (places.nodes() > 1 || places.ranks() > few)) {
-    return {small, {large, Algorithm::ring, true}};
+    return {small, {512 * kib, Algorithm::ring, true}};
   }
-  const bool is_f32 = dtype == device::DType::f32;
-  return {small, {large, is_f32 && places.ranks() > few ? Algorithm::ring : Algorithm::direct, false}};
+  const Choice direct{128 * kib, Algorithm::direct, false};
+  if (dtype != device::DType::f32 || places.ranks() < 3) return {small, direct};
+  const Choice ring{128 * kib, Algorithm::ring, false};
+  if (places.ranks() > few) return {small, ring};
+  return {small, ring, {1024 * kib, Algorithm::direct, false}};
 }
 
 Choice choose(Algorithm wanted, const Places& places, device::DType dtype, std::size_t bytes) {
