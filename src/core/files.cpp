@@ -67,7 +67,7 @@ FileDescriptor open_file(const fs::path& path, int flags, int mode, ExitCode cod
 std::optional<std::string> read_text(const fs::path& path) {
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) {
-    if (errno == ENOENT) return std::nullopt;
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
     fail(ExitCode::internal, "read", path, errno);
   }
   std::string text;

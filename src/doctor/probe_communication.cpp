@@ -177,7 +177,10 @@ void measure_sums(Context& context, Facts& mine) {
       const double grown = static_cast<double>(size) / std::max(size_before, 256. * 1024);
       const double expected = 3 * before * grown;
       const bool goes_on = expected < end - monotonic_seconds();
-      if (from_first(context, goes_on ? 1 : 0, deadline) == 0) break;
+      if (from_first(context, goes_on ? 1 : 0, deadline) == 0) {
+        mine[fmt::format("left_out_from.{}", comm::name_of(algorithm))] = fmt::format("{}", size);
+        break;
+      }
       const auto data = cpu.zeros({size / static_cast<std::int64_t>(sizeof(float))});
       const double seconds = time_sum(
           context, [&, which = algorithm] { sum_once(context, which, data); }, deadline);
@@ -253,7 +256,14 @@ void report(const Findings&, Section& section) {
     }
   }
   const double rate = tcp.count > 0 ? tcp.worst : 0;
-  for (const comm::Algorithm algorithm : comm::algorithms) report_sums(first, algorithm, rate, section);
+  for (const comm::Algorithm algorithm : comm::algorithms) {
+    report_sums(first, algorithm, rate, section);
+    const std::string name(comm::name_of(algorithm));
+    if (const auto from = number_of(first, "left_out_from." + name)) {
+      section.rows.push_back({name, fmt::format("from {} on not measured: it would take too long (--limit)",
+                                                human_bytes(*from))});
+    }
+  }
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ const std::vector<Rule>& rules() {
       {"model.hidden", "model.name", {"mlp", "cnn"}},
       {"model.channels", "model.name", {"cnn"}},
       {"model.depth", "model.name", {"resnet"}},
+      {"comm.algorithm", "train.reduction", {"fast"}},
       {"guard.max_anomalies", "guard.anomaly", {"skip", "rollback"}},
   };
   return table;

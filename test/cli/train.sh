@@ -45,6 +45,7 @@ check "train --check looks without training" exits 0 "$lockstep" train tiny.conf
 check "and makes no run folder" fails test -e checkpoints
 check "a missing data folder is named" complains 66 no-such-folder \
   "$lockstep" train tiny.conf --data.train=no-such-folder
+check "a run folder below a file cannot be" exits 73 "$lockstep" train tiny.conf --run.dir=tiny.conf/run
 check "an unknown model names the known ones" complains 78 mlp "$lockstep" train tiny.conf --model.name=mpl
 
 run=checkpoints/tiny
