@@ -56,8 +56,8 @@ class Communicator {
   virtual const std::string& host(int rank) const = 0;
 
   // Sums of f32, bf16 or f16 tensors. 16-bit values are added in f32 and rounded once at the end. The result
-  // has the same bits on every rank, and from run to run for the same number of ranks and places.
-  // In place.
+  // has the same bits on every rank, and from run to run for the same number of ranks and places,
+  // as long as the nodes' ranks can share memory in both runs, or in neither. In place.
   virtual Pending all_reduce(const device::Tensor& data) = 0;
   // `all` is size() slices of mine.count() elements; rank r gets the sum of slice r in `mine`, which may be
   // slice r of `all`. The rest of `all` is undefined afterwards.

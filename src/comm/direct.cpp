@@ -1,8 +1,10 @@
 #include "comm/direct.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
+#include "comm/room.h"
 #include "comm/sum.h"
 
 namespace lockstep::comm {
@@ -28,7 +30,7 @@ class Direct {
     constexpr std::size_t least = 2;  // one that travels while another is added
     window_ = std::min(segments_, std::max(least, static_cast<std::size_t>(flow.window) / peers_));
     room_bytes_ = (largest / segments_ / element_ + 2) * element_;
-    room_.resize(window_ * peers_ * room_bytes_);
+    room_.emplace(team.transport, window_ * peers_ * room_bytes_);
   }
 
   void run() {
@@ -51,7 +53,7 @@ class Direct {
   // Peers are counted from the next place on, so that not all ranks turn to the same one first.
   int place_of(std::size_t peer) const { return (team_.me + 1 + static_cast<int>(peer)) % team_.size(); }
   std::span<std::byte> room(std::size_t peer, std::size_t k) {
-    return std::span(room_).subspan((k % window_ * peers_ + peer) * room_bytes_, segment(team_.me, k).size());
+    return room_->bytes().subspan((k % window_ * peers_ + peer) * room_bytes_, segment(team_.me, k).size());
   }
 
   void start(std::size_t k) {
@@ -108,7 +110,7 @@ class Direct {
   std::size_t segments_ = 1;  // of a slice
   std::size_t window_ = 1;
   std::size_t room_bytes_ = 0;
-  std::vector<std::byte> room_;  // where the others' terms arrive
+  std::optional<Room> room_;  // where the others' terms arrive
   Tickets terms_;
   Tickets terms_sent_;
   Tickets sums_;

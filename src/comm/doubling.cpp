@@ -1,8 +1,8 @@
 #include "comm/doubling.h"
 
 #include <bit>
-#include <vector>
 
+#include "comm/room.h"
 #include "comm/sum.h"
 
 namespace lockstep::comm {
@@ -13,7 +13,8 @@ constexpr int doubling_tag = 13;
 
 void all_reduce_f32(const Team& team, std::span<float> sum, double deadline) {
   Transport& transport = team.transport;
-  std::vector<float> term(sum.size());
+  RoomFor<float> room(transport, sum.size());
+  const auto term = room.values();
   const auto send = [&](int place) {
     transport.wait(transport.send(team.rank_at(place), doubling_tag, std::as_bytes(sum)), deadline);
   };
@@ -36,7 +37,7 @@ void all_reduce_f32(const Team& team, std::span<float> sum, double deadline) {
   }
   for (int distance = 1; distance < pairs; distance *= 2) {
     const int partner = team.rank_at(team.me ^ distance);
-    const auto receive = transport.receive(partner, doubling_tag, std::as_writable_bytes(std::span(term)));
+    const auto receive = transport.receive(partner, doubling_tag, room.bytes());
     const auto sent = transport.send(partner, doubling_tag, std::as_bytes(sum));
     transport.wait(receive, deadline);
     transport.wait(sent, deadline);
@@ -53,7 +54,8 @@ void doubling_all_reduce(const Team& team, device::DType dtype, std::span<std::b
     all_reduce_f32(team, {reinterpret_cast<float*>(data.data()), data.size() / sizeof(float)}, deadline);
     return;
   }
-  std::vector<float> sum(data.size() / size_of(dtype));
+  RoomFor<float> room(team.transport, data.size() / size_of(dtype));
+  const auto sum = room.values();
   widen(dtype, data.data(), sum.data(), sum.size());
   all_reduce_f32(team, sum, deadline);
   narrow(dtype, sum.data(), data.data(), sum.size());

@@ -1,9 +1,9 @@
 #include "comm/host_collectives.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
+#include "comm/room.h"
 #include "comm/team.h"
 
 namespace lockstep::comm::collectives {
@@ -33,7 +33,7 @@ void gather_slices(Transport& transport, std::size_t element, std::span<std::byt
 void all_gather(Transport& transport, std::span<const std::byte> mine, std::span<std::byte> all,
                 double deadline) {
   const auto slice = slice_of(all, 1, transport.rank(), transport.size());
-  if (slice.data() != mine.data()) std::memcpy(slice.data(), mine.data(), slice.size());
+  if (slice.data() != mine.data()) std::copy(mine.begin(), mine.end(), slice.begin());
   gather_slices(transport, 1, all, deadline);
 }
 
@@ -55,8 +55,8 @@ void exchange(Transport& transport, std::span<const Outgoing> sends, std::span<c
 }
 
 void barrier(Transport& transport, double deadline) {
-  std::vector<std::byte> marks(static_cast<std::size_t>(transport.size()));
-  gather_slices(transport, 1, marks, deadline);
+  Room marks(transport, static_cast<std::size_t>(transport.size()));
+  gather_slices(transport, 1, marks.bytes(), deadline);
 }
 
 }  // namespace lockstep::comm::collectives

@@ -1,5 +1,5 @@
-// The algorithms of HostCommunicator: blocking, on bytes, over a Transport. Each gives up at `deadline`
-// (monotonic_seconds()) by Transport::TimeOut.
+// The algorithms of HostCommunicator: blocking, on bytes, over a Transport. What is not there at
+// `deadline` (monotonic_seconds()) ends each by the error of Transport::wait().
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -167,15 +168,18 @@ HostCommunicator::HostCommunicator(std::unique_ptr<Transport> transport,
     : options_(options),
       transport_(
           std::make_unique<RollCall>(std::move(transport), options.limit_seconds, options.grace_seconds)),
-      sum_(std::make_unique<HostSum>(*transport_, options.algorithm)),
+      sum_(std::make_unique<HostSum>(*transport_, options.algorithm, options.no_node_memory)),
       queue_(std::make_shared<Queue>(*transport_, options.limit_seconds)) {}
 
 HostCommunicator::~HostCommunicator() {
   queue_->close();
-  // Else the calls and their tensors stay as long as the process, which is about to leave.
-  const bool can_forget = !transport_->is_stuck();
-  transport_.reset();
-  if (can_forget) queue_->forget();
+  if (transport_->close()) {
+    transport_.reset();
+    queue_->forget();
+  } else {
+    // Its rooms and notes, the calls and their tensors stay as long as the process.
+    std::ignore = transport_.release();
+  }
 }
 
 // A fault in the caller's code.

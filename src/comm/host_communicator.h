@@ -22,6 +22,7 @@ struct HostCommunicatorOptions {
   double limit_seconds = 600;  // for each call, from its beginning
   double grace_seconds = 5;    // for the others to say where they are, once a rank has given up
   Algorithm algorithm = Algorithm::automatic;  // of sums
+  std::function<void()> no_node_memory = {};   // see HostSum; any thread
 };
 
 class HostCommunicator final : public Communicator {
@@ -44,6 +45,9 @@ class HostCommunicator final : public Communicator {
   void set_background(bool background) override;
   void abort() noexcept override;
   std::unique_ptr<Communicator> duplicate() override;
+
+  // See HostSum. While nothing is under way.
+  Choice choice(device::DType dtype, std::size_t bytes) const { return sum_->choice(dtype, bytes); }
 
  private:
   class Queue;

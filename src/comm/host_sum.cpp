@@ -1,8 +1,9 @@
 #include "comm/host_sum.h"
 
-#include <cstring>
+#include <algorithm>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/direct.h"
@@ -29,9 +30,10 @@ std::vector<int> all_ranks(int size) {
 
 }  // namespace
 
-HostSum::HostSum(Transport& transport, Algorithm wanted)
+HostSum::HostSum(Transport& transport, Algorithm wanted, std::function<void()> no_node_memory)
     : transport_(transport),
       wanted_(wanted),
+      no_node_memory_(std::move(no_node_memory)),
       places_(places_of(hosts_of(transport))),
       everybody_{transport, all_ranks(transport.size()), transport.rank()} {}
 
@@ -42,28 +44,33 @@ NodeMemory* HostSum::node_memory(double deadline) {
       if (transport_.host(rank) == transport_.host(transport_.rank())) mine.push_back(rank);
     }
     node_memory_ = NodeMemory::make(transport_, mine, deadline);
+    if (!*node_memory_ && no_node_memory_) no_node_memory_();
   }
   return node_memory_->get();
 }
 
+Choice HostSum::choice(device::DType dtype, std::size_t bytes) const {
+  Choice choice = choose(wanted_, places_, dtype, bytes);
+  choice.two_levels = choice.two_levels && (!node_memory_ || *node_memory_);
+  const bool needs_f32 = choice.algorithm == Algorithm::ring || choice.algorithm == Algorithm::mpi;
+  if (needs_f32 && !choice.two_levels && dtype != device::DType::f32) choice.algorithm = Algorithm::direct;
+  return choice;
+}
+
 void HostSum::all_reduce(device::DType dtype, std::span<std::byte> data, double deadline) {
-  const Choice choice = choose(wanted_, places_, dtype, data.size());
-  if (choice.two_levels) {
+  if (choice(dtype, data.size()).two_levels) {
     if (NodeMemory* const memory = node_memory(deadline)) {
       return two_level_all_reduce(transport_, *memory, places_, dtype, data, {}, deadline);
     }
   }
-  const bool is_f32 = dtype == device::DType::f32;
-  switch (choice.algorithm) {
+  switch (choice(dtype, data.size()).algorithm) {
     case Algorithm::mpi:
-      if (is_f32 &&
-          transport_.all_reduce_f32({reinterpret_cast<float*>(data.data()), data.size() / sizeof(float)})) {
+      if (transport_.all_reduce_f32({reinterpret_cast<float*>(data.data()), data.size() / sizeof(float)})) {
         return;
       }
       break;
     case Algorithm::ring:
-      if (is_f32) return ring_all_reduce(everybody_, data, {}, deadline);
-      break;
+      return ring_all_reduce(everybody_, data, {}, deadline);
     case Algorithm::doubling:
       return doubling_all_reduce(everybody_, dtype, data, deadline);
     case Algorithm::direct:
@@ -75,9 +82,13 @@ void HostSum::all_reduce(device::DType dtype, std::span<std::byte> data, double 
 
 void HostSum::reduce_scatter(device::DType dtype, std::span<std::byte> all, std::span<std::byte> mine,
                              double deadline) {
-  direct_reduce_scatter(everybody_, dtype, all, {}, deadline);
+  if (dtype == device::DType::f32 && choice(dtype, all.size()).algorithm == Algorithm::ring) {
+    ring_reduce_scatter(everybody_, all, {}, deadline);
+  } else {
+    direct_reduce_scatter(everybody_, dtype, all, {}, deadline);
+  }
   const auto slice = slice_of(all, size_of(dtype), transport_.rank(), transport_.size());
-  if (slice.data() != mine.data()) std::memcpy(mine.data(), slice.data(), slice.size());
+  if (slice.data() != mine.data()) std::copy(slice.begin(), slice.end(), mine.begin());
 }
 
 }  // namespace lockstep::comm

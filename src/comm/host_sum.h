@@ -1,6 +1,7 @@
 // Sums over the ranks of a transport, by the algorithm that fits (choice.h).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,10 +15,16 @@ namespace lockstep::comm {
 
 class HostSum {
  public:
-  HostSum(Transport& transport, Algorithm wanted);
+  // `no_node_memory`, which may be empty, is called once, from within a sum that wanted two levels, where
+  // nodes cannot share memory.
+  HostSum(Transport& transport, Algorithm wanted, std::function<void()> no_node_memory = {});
 
-  // The contracts are those of Communicator, on bytes; gives up at `deadline` (monotonic_seconds()) by
-  // Transport::TimeOut.
+  // What a sum of `bytes` is made by, as far as is known: whether nodes share memory shows when the first sum
+  // wants it. Never automatic.
+  Choice choice(device::DType dtype, std::size_t bytes) const;
+
+  // The contracts are those of Communicator, on bytes; what is not there at `deadline` (monotonic_seconds())
+  // ends it by the error of Transport::wait().
   void all_reduce(device::DType dtype, std::span<std::byte> data, double deadline);
   void reduce_scatter(device::DType dtype, std::span<std::byte> all, std::span<std::byte> mine,
                       double deadline);
@@ -27,6 +34,7 @@ class HostSum {
 
   Transport& transport_;
   Algorithm wanted_;
+  std::function<void()> no_node_memory_;
   Places places_;
   Team everybody_;
   // Made by the first call that wants it; null then where nodes cannot share memory.

@@ -25,7 +25,21 @@ namespace {
 // a large sum 20 % and more.
 constexpr std::chrono::microseconds first_nap(5);
 constexpr std::chrono::microseconds longest_nap(50);
-constexpr unsigned long timer_slack_ns = 1000;  // the kernel adds 50000 to each nap otherwise
+
+// Lets the calling thread's naps be short while it lives: the kernel adds 50 us to each otherwise.
+class PunctualNaps {
+ public:
+  PunctualNaps() { ::prctl(PR_SET_TIMERSLACK, short_slack_ns); }
+  ~PunctualNaps() {
+    if (before_ > 0) ::prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(before_));
+  }
+  PunctualNaps(const PunctualNaps&) = delete;
+  PunctualNaps& operator=(const PunctualNaps&) = delete;
+
+ private:
+  static constexpr unsigned long short_slack_ns = 1000;
+  int before_ = ::prctl(PR_GET_TIMERSLACK);
+};
 
 class MpiTransport final : public Transport {
  public:
@@ -39,15 +53,8 @@ class MpiTransport final : public Transport {
     MPI_Comm_rank(comm_, &rank_);
   }
 
-  // Makes no call that a peer would have to answer. After a failure MPI keeps the communicator: words of
-  // peers may still come, and Open MPI trips over those for one that is gone.
   ~MpiTransport() override {
-    int finalized = 0;
-    MPI_Finalized(&finalized);
-    if (finalized != 0) return;
-    constexpr int no_tag = -1;
-    const bool failed = failed_ || interrupted_ || std::uncaught_exceptions() > 0;
-    if (withdraw_all_but(no_tag) && !failed) MPI_Comm_free(&comm_);
+    if (!MpiTransport::close()) leave_rooms();
   }
 
   int rank() const override { return rank_; }
@@ -55,23 +62,25 @@ class MpiTransport final : public Transport {
   const std::string& host(int rank) const override { return hosts_.at(static_cast<std::size_t>(rank)); }
 
   Ticket send(int peer, int tag, std::span<const std::byte> data) override {
-    Message& message = next_message(peer, tag, false, data.size());
+    const Ticket ticket = next_message(peer, tag, false, data.size());
+    Message& message = messages_[ticket.slot];
     const auto start = [&](std::span<const std::byte> part, MPI_Request& request) {
       check(MPI_Isend(part.data(), static_cast<int>(part.size()), MPI_BYTE, peer, tag, comm_, &request),
             "start a send", message);
     };
     in_pieces(message, data, start);
-    return take_slot();
+    return ticket;
   }
 
   Ticket receive(int peer, int tag, std::span<std::byte> data) override {
-    Message& message = next_message(peer, tag, true, data.size());
+    const Ticket ticket = next_message(peer, tag, true, data.size());
+    Message& message = messages_[ticket.slot];
     const auto start = [&](std::span<std::byte> part, MPI_Request& request) {
       check(MPI_Irecv(part.data(), static_cast<int>(part.size()), MPI_BYTE, peer, tag, comm_, &request),
             "start a receive", message);
     };
     in_pieces(message, data, start);
-    return take_slot();
+    return ticket;
   }
 
   int peer(Ticket ticket) const override { return messages_[ticket.slot].peer; }
@@ -92,7 +101,7 @@ class MpiTransport final : public Transport {
 
   bool wait_until(Ticket ticket, double until) override {
     if (test(ticket)) return true;
-    ::prctl(PR_SET_TIMERSLACK, timer_slack_ns);
+    const PunctualNaps naps;
     auto nap = first_nap;
     do {
       if (interrupted_ || monotonic_seconds() > until) return false;
@@ -102,20 +111,23 @@ class MpiTransport final : public Transport {
     return true;
   }
 
-  // MPI takes back receives that have met no message.
-  bool withdraw_all_but(int tag) noexcept override {
+  void withdraw_all_but(int tag) noexcept override {
     failed_ = true;
-    bool all = true;
     for (Message& message : messages_) {
-      if (message.tag == tag) continue;
-      for (MPI_Request& request : message.requests) {
-        int done = 0;
-        if (request == MPI_REQUEST_NULL) continue;
-        if (message.is_receive) MPI_Cancel(&request);
-        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-        all = all && done != 0;
-      }
+      if (message.tag != tag) take_back(message);
     }
+  }
+
+  // Makes no call that a peer would have to answer. After a failure MPI keeps the communicator: words of
+  // peers may still come, and Open MPI trips over those for one that is gone.
+  bool close() noexcept override {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (finalized != 0) return true;
+    const bool failed = failed_ || interrupted_ || std::uncaught_exceptions() > 0;
+    bool all = true;
+    for (Message& message : messages_) all = take_back(message) && all;
+    if (all && !failed && comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
     return all;
   }
 
@@ -150,24 +162,34 @@ class MpiTransport final : public Transport {
     std::size_t length = 0;  // bytes
   };
 
-  Message& next_message(int peer, int tag, bool is_receive, std::size_t length) {
+  // Takes its slot before MPI knows of any piece: what has been started can be found even if the rest fails.
+  Ticket next_message(int peer, int tag, bool is_receive, std::size_t length) {
     if (free_.empty()) {
       free_.push_back(messages_.size());
       messages_.emplace_back();
     }
-    Message& message = messages_[free_.back()];
+    const std::size_t slot = free_.back();
+    free_.pop_back();
+    Message& message = messages_[slot];
     message.done = 0;
     message.peer = peer;
     message.tag = tag;
     message.is_receive = is_receive;
     message.length = length;
-    return message;
+    return {slot};
   }
 
-  Ticket take_slot() {
-    const std::size_t slot = free_.back();
-    free_.pop_back();
-    return {slot};
+  // MPI takes back receives that have met no message. False: it still knows the message.
+  static bool take_back(Message& message) noexcept {
+    bool all = true;
+    for (MPI_Request& request : message.requests) {
+      int done = 0;
+      if (request == MPI_REQUEST_NULL) continue;
+      if (message.is_receive) MPI_Cancel(&request);
+      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      all = all && done != 0;
+    }
+    return all;
   }
 
   template <typename Byte, typename Start>

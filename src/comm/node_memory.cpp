@@ -11,8 +11,10 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "comm/host_collectives.h"
+#include "comm/room.h"
 
 namespace lockstep::comm {
 
@@ -24,12 +26,15 @@ constexpr std::size_t page = 4096;
 
 class File {
  public:
-  explicit File(int number) : number_(number) {}
+  explicit File(int number = -1) : number_(number) {}
   ~File() {
     if (number_ >= 0) ::close(number_);
   }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
+  File(File&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  File& operator=(File&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
   int number() const { return number_; }
 
  private:
@@ -91,23 +96,25 @@ bool NodeMemory::open(const Where& where) {
 std::unique_ptr<NodeMemory> NodeMemory::make(Transport& transport, const std::vector<int>& mine,
                                              double deadline) {
   std::unique_ptr<NodeMemory> memory(new NodeMemory(transport, mine));
-  Where where;
-  const auto bytes = std::as_writable_bytes(std::span(&where, 1));
+  RoomFor<Where> room(transport, 1);
+  Where& where = room.values().front();
+  File file;
   bool good = true;
   if (memory->local_ == 0) {
     good = memory->create(where);
+    file = File(static_cast<int>(where.file));
     for (const int rank : mine) {
-      if (rank != transport.rank()) transport.wait(transport.send(rank, where_tag, bytes), deadline);
+      if (rank != transport.rank()) transport.wait(transport.send(rank, where_tag, room.bytes()), deadline);
     }
   } else {
-    transport.wait(transport.receive(mine.front(), where_tag, bytes), deadline);
+    transport.wait(transport.receive(mine.front(), where_tag, room.bytes()), deadline);
     good = memory->open(where);
   }
   // Everybody's word; after it the memory needs no name any more.
   const auto word = static_cast<std::byte>(good ? 1 : 0);
-  std::vector<std::byte> words(static_cast<std::size_t>(transport.size()));
+  Room gathered(transport, static_cast<std::size_t>(transport.size()));
+  const auto words = gathered.bytes();
   collectives::all_gather(transport, std::span(&word, 1), words, deadline);
-  if (memory->local_ == 0 && where.file >= 0) ::close(static_cast<int>(where.file));
   if (std::find(words.begin(), words.end(), std::byte{0}) != words.end()) return nullptr;
   return memory;
 }

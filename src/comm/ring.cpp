@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <deque>
-#include <vector>
+#include <optional>
 
+#include "comm/room.h"
 #include "comm/sum.h"
 
 namespace lockstep::comm {
@@ -24,7 +25,7 @@ class Ring {
     window_ = std::min(segments_, static_cast<std::size_t>(flow.window));
     summing_ = static_cast<std::size_t>(size_ - 1) * segments_;
     room_bytes_ = (largest / segments_ / sizeof(float) + 2) * sizeof(float);
-    room_.resize(window_ * room_bytes_);
+    room_.emplace(team.transport, window_ * room_bytes_);
   }
 
   void run() {
@@ -60,7 +61,7 @@ class Ring {
 
   std::span<std::byte> room(std::size_t number) {
     const std::size_t bytes = outgoing(number + segments_).size();
-    return std::span(room_).subspan(number % window_ * room_bytes_, bytes);
+    return room_->bytes().subspan(number % window_ * room_bytes_, bytes);
   }
 
   void receive(std::size_t number) {
@@ -91,7 +92,7 @@ class Ring {
   std::size_t window_ = 1;
   std::size_t summing_ = 0;  // messages of the rounds that add
   std::size_t room_bytes_ = 0;
-  std::vector<std::byte> room_;  // where terms arrive
+  std::optional<Room> room_;  // where terms arrive
   std::deque<Transport::Ticket> receives_;
   std::deque<Transport::Ticket> sends_;
   std::size_t sent_ = 0;

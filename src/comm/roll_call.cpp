@@ -84,6 +84,10 @@ bool RollCall::test(Ticket ticket) {
   return attempt([&] { return inner_->test(ticket); });
 }
 
+bool RollCall::all_reduce_f32(std::span<float> data) {
+  return attempt([&] { return inner_->all_reduce_f32(data); });
+}
+
 bool RollCall::wait_until(Ticket ticket, double until) {
   for (;;) {
     const double next_look = monotonic_seconds() + look_every_seconds;
@@ -106,12 +110,12 @@ void RollCall::interrupt() noexcept {
 
 void RollCall::look_around() {
   if (interrupted_) {
-    stuck_ = !inner_->withdraw_all_but(note_tag);
+    inner_->withdraw_all_but(note_tag);
     throw Error(ExitCode::peer_failed,
                 fmt::format("{}: call {} ({}) was aborted", name_of(rank()), call_, what_));
   }
   for (int rank = 0; rank < size(); ++rank) {
-    if (rank != this->rank() && hear(rank, 0)) {
+    if (rank != this->rank() && attempt([&] { return hear(rank, 0); })) {
       const Note& note = peers_[static_cast<std::size_t>(rank)].note;
       fail(note.origin, std::string(read(note.reason)));
     }
@@ -130,17 +134,11 @@ void RollCall::give_up(const std::string& reason) {
 
 void RollCall::fail(int origin, const std::string& reason) {
   if (failure_.empty()) {
-    std::string found;
-    try {
-      call_the_roll(origin, reason);
-      found = findings();
-    } catch (const Error& error) {
-      found = error.what();
-    }
+    call_the_roll(origin, reason);
     failure_ = fmt::format("{} of {}: call {} ({}): {}{}; {}", name_of(rank()), size(), call_, what_,
-                           origin == rank() ? "" : name_of(origin) + " gave up: ", reason, found);
+                           origin == rank() ? "" : name_of(origin) + " gave up: ", reason, findings());
   }
-  stuck_ = !inner_->withdraw_all_but(note_tag);
+  inner_->withdraw_all_but(note_tag);
   throw Error(ExitCode::peer_failed, failure_);
 }
 
@@ -152,13 +150,29 @@ void RollCall::call_the_roll(int origin, const std::string& reason) {
   const double end = monotonic_seconds() + grace_;
   std::vector<std::pair<int, Ticket>> told;
   for (int rank = 0; rank < size(); ++rank) {
-    if (rank != this->rank()) told.emplace_back(rank, inner_->send(rank, note_tag, bytes_of(mine_)));
+    if (rank == this->rank()) continue;
+    try {
+      told.emplace_back(rank, inner_->send(rank, note_tag, bytes_of(mine_)));
+    } catch (const Error&) {  // the others shall know all the same
+    }
   }
-  for (int rank = 0; rank < size(); ++rank) hear(rank, end);
+  for (int rank = 0; rank < size(); ++rank) ask(rank, end);
   // This process may be about to end, and MPI sends no more then. Those who have left take nothing.
   const double parting = std::min(end, monotonic_seconds() + parting_seconds);
   for (const auto& [rank, ticket] : told) {
-    if (peers_[static_cast<std::size_t>(rank)].heard) inner_->wait_until(ticket, parting);
+    if (!peers_[static_cast<std::size_t>(rank)].heard) continue;
+    try {
+      inner_->wait_until(ticket, parting);
+    } catch (const Error&) {
+    }
+  }
+}
+
+// A peer whose words the transport cannot bring is one that does not answer.
+void RollCall::ask(int rank, double until) {
+  try {
+    hear(rank, until);
+  } catch (const Error&) {
   }
 }
 

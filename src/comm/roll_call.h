@@ -5,8 +5,8 @@
 // that gave up knows who is in the same call, who is in another one and who does not answer: computing
 // elsewhere, stopped or dead. All that goes by single messages that nobody has to answer; no collective.
 //
-// The algorithm that fails is still on the stack meanwhile, and its messages are taken back before the stack
-// is left: nobody writes to memory that is gone.
+// Then the messages of the call are taken back. Their memory outlasts the algorithm that fails: tensors are
+// the call's, which stays, and an algorithm's own is in rooms (room.h).
 #pragma once
 
 #include <array>
@@ -33,9 +33,6 @@ class RollCall final : public Transport {
   // throws the same error.
   [[noreturn]] void give_up(const std::string& reason);
 
-  // After a failure: messages of this rank are under way for ever; their memory must stay.
-  bool is_stuck() const { return stuck_; }
-
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
   const std::string& host(int rank) const override { return inner_->host(rank); }
@@ -47,8 +44,9 @@ class RollCall final : public Transport {
   bool test(Ticket ticket) override;
   bool wait_until(Ticket ticket, double until) override;
   void wait(Ticket ticket, double deadline) override;
-  bool withdraw_all_but(int tag) noexcept override { return inner_->withdraw_all_but(tag); }
-  bool all_reduce_f32(std::span<float> data) override { return inner_->all_reduce_f32(data); }
+  bool all_reduce_f32(std::span<float> data) override;
+  void withdraw_all_but(int tag) noexcept override { inner_->withdraw_all_but(tag); }
+  bool close() noexcept override { return inner_->close(); }
   // Waits then throw Error(peer_failed), without a word to the others.
   void interrupt() noexcept override;
   // Of the transport below.
@@ -72,6 +70,7 @@ class RollCall final : public Transport {
   auto attempt(const Step& step);
   void look_around();
   bool hear(int rank, double until);
+  void ask(int rank, double until);
   [[noreturn]] void fail(int origin, const std::string& reason);
   void call_the_roll(int origin, const std::string& reason);
   std::string name_of(int rank) const;
@@ -82,7 +81,6 @@ class RollCall final : public Transport {
   std::int64_t call_ = 0;
   std::string what_ = "its beginning";
   std::string failure_;
-  bool stuck_ = false;
   std::atomic<bool> interrupted_{false};
   Note mine_;
   std::vector<Peer> peers_;

@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <cstring>
 
 #include "core/error.h"
 #include "device/cpu/vector.h"
@@ -150,7 +149,7 @@ void add(float* sum, const float* term, std::size_t count) {
 void widen(DType dtype, const std::byte* from, float* to, std::size_t count) {
   switch (dtype) {
     case DType::f32:
-      std::memcpy(to, from, count * sizeof(float));
+      std::copy_n(floats(from), count, to);
       return;
     case DType::bf16:
       return widen_bf16(halves(from), to, count);
@@ -164,7 +163,7 @@ void widen(DType dtype, const std::byte* from, float* to, std::size_t count) {
 void narrow(DType dtype, const float* from, std::byte* to, std::size_t count) {
   switch (dtype) {
     case DType::f32:
-      std::memcpy(to, from, count * sizeof(float));
+      std::copy_n(from, count, reinterpret_cast<float*>(to));
       return;
     case DType::bf16:
       return narrow_bf16(from, reinterpret_cast<std::uint16_t*>(to), count);
@@ -185,7 +184,7 @@ void sum_in_order(DType dtype, std::span<const std::byte* const> terms, std::byt
 void sum_in_order_f32(DType dtype, std::span<const std::byte* const> terms, float* result,
                       std::size_t count) {
   sum_blocks(dtype, terms, count, [&](const float* sum, std::size_t first, std::size_t length) {
-    std::memcpy(result + first, sum, length * sizeof(float));
+    std::copy_n(sum, length, result + first);
   });
 }
 

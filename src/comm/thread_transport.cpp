@@ -115,9 +115,7 @@ class ThreadTransport final : public Transport {
   ThreadTransport(std::shared_ptr<World> world, int rank, std::shared_ptr<std::atomic<int>> waits)
       : world_(std::move(world)), rank_(rank), waits_(std::move(waits)) {}
 
-  ~ThreadTransport() override {
-    for (const auto& box : world_->boxes()) box->withdraw(rank_, [](int /*tag*/) { return false; });
-  }
+  ~ThreadTransport() override { ThreadTransport::close(); }
 
   int rank() const override { return rank_; }
   int size() const override { return world_->size(); }
@@ -165,8 +163,12 @@ class ThreadTransport final : public Transport {
     return true;
   }
 
-  bool withdraw_all_but(int tag) noexcept override {
+  void withdraw_all_but(int tag) noexcept override {
     for (const auto& box : world_->boxes()) box->withdraw(rank_, [&](int other) { return other == tag; });
+  }
+
+  bool close() noexcept override {
+    for (const auto& box : world_->boxes()) box->withdraw(rank_, [](int /*tag*/) { return false; });
     return true;
   }
 

@@ -4,11 +4,14 @@
 
 #include <atomic>
 #include <cstddef>
+#include <list>
 #include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <vector>
 
 namespace lockstep::comm {
 
@@ -52,10 +55,12 @@ class Transport {
     if (!wait_until(ticket, deadline)) throw TimeOut(peer(ticket));
   }
 
-  // For after a failure: takes back what is under way, so that nobody touches its memory any more, but for
-  // messages with this tag. False where the library cannot take all back (a message that is half there): it
-  // may touch that memory whenever this process calls it again.
-  virtual bool withdraw_all_but(int tag) noexcept = 0;
+  // For after a failure: takes back what is under way, but for messages with this tag. What the library
+  // cannot take back (a message that is half there) it may touch whenever this process calls it again.
+  virtual void withdraw_all_but(int tag) noexcept = 0;
+  // Nothing but the destructor follows. Takes back everything; false where the library could not: the memory
+  // of all messages must then stay as long as the process.
+  virtual bool close() noexcept = 0;
 
   // The library's own sum over all ranks, where it has one: false, and nothing done, where not. Collective;
   // no limit in time.
@@ -73,8 +78,15 @@ class Transport {
 
  protected:
   Transport() = default;
+  // For the destructor of one that is used directly, where close() is false.
+  void leave_rooms() noexcept { std::ignore = rooms_.release(); }
   // For whoever receives a message of another length than it wants.
   [[noreturn]] void throw_wrong_length(std::size_t wanted, int peer, std::string_view came) const;
+
+ private:
+  friend class Room;
+  using Rooms = std::list<std::vector<std::byte>>;
+  std::unique_ptr<Rooms> rooms_ = std::make_unique<Rooms>();
 };
 
 }  // namespace lockstep::comm

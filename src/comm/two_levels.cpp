@@ -1,9 +1,10 @@
 #include "comm/two_levels.h"
 
 #include <algorithm>
-#include <cstring>
+#include <optional>
 #include <vector>
 
+#include "comm/room.h"
 #include "comm/sum.h"
 
 namespace lockstep::comm {
@@ -107,15 +108,14 @@ class NodeSum {
 void two_level_all_reduce(Transport& transport, NodeMemory& memory, const Places& places, device::DType dtype,
                           std::span<std::byte> data, const RingFlow& flow, double deadline) {
   NodeSum node(memory, places.ranks_per_node(), dtype, data, deadline);
-  std::vector<float> wide;
+  std::optional<RoomFor<float>> wide;
   std::span<float> sum;
   if (node.drives()) {
     const auto slice = node.my_slice();
     if (dtype == device::DType::f32) {
       sum = {reinterpret_cast<float*>(slice.data()), slice.size() / sizeof(float)};
     } else {
-      wide.resize(slice.size() / size_of(dtype));
-      sum = wide;
+      sum = wide.emplace(transport, slice.size() / size_of(dtype)).values();
     }
   }
   node.gather(sum);

@@ -121,7 +121,7 @@ int examine(const ExaminationOptions& options) {
   auto group = std::make_unique<comm::MpiGroup>(MPI_COMM_WORLD);
   Meeting meeting(comm::make_mpi_transport(*group), options.limit);
   auto messages = comm::make_mpi_transport(*group);
-  std::map<comm::Algorithm, std::unique_ptr<comm::Communicator>> communicators;
+  std::map<comm::Algorithm, std::unique_ptr<comm::HostCommunicator>> communicators;
   for (const comm::Algorithm algorithm : comm::algorithms) {
     comm::HostCommunicatorOptions with;
     with.limit_seconds = options.limit;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "comm/choice.h"
-#include "comm/communicator.h"
+#include "comm/host_communicator.h"
 #include "comm/transport.h"
 #include "core/error.h"
 #include "doctor/facts.h"
@@ -59,7 +59,7 @@ struct Context {
   Patience& patience;
   comm::Transport& messages;  // for what a probe says to other ranks; used by one probe at a time
   // The one that training takes first; where all are asked for, one for each algorithm after it.
-  const std::map<comm::Algorithm, std::unique_ptr<comm::Communicator>>& communicators;
+  const std::map<comm::Algorithm, std::unique_ptr<comm::HostCommunicator>>& communicators;
   Findings findings;  // of the probes before, and of the stages of this one before
 
   int rank() const { return meeting.rank(); }

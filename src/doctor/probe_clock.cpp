@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "comm/room.h"
 #include "core/clock.h"
 #include "doctor/probes.h"
 
@@ -15,10 +16,6 @@ constexpr int question_tag = 1001;
 constexpr int answer_tag = 1002;
 constexpr int rounds = 10;
 constexpr double much = 0.5;  // seconds
-
-std::span<std::byte> bytes_of(double& value) {
-  return std::as_writable_bytes(std::span(&value, 1));
-}
 
 // The first rank of each node, rank 0's excepted.
 std::vector<int> partners(const Meeting& meeting) {
@@ -32,21 +29,22 @@ std::vector<int> partners(const Meeting& meeting) {
 
 // The round that took least time is the one whose middle is known best.
 double ask(Context& context, int peer, double deadline) {
+  comm::RoomFor<double> question(context.messages, 1), answered(context.messages, 1);
   double offset = 0, shortest = 0;
   for (int round = 0; round < rounds; ++round) {
-    double sent = wall_seconds();
-    double theirs = 0;
+    const double sent = wall_seconds();
     const double begin = monotonic_seconds();
-    const auto answer = context.messages.receive(peer, answer_tag, bytes_of(theirs));
-    context.messages.wait(context.messages.send(peer, question_tag, bytes_of(sent)), deadline);
+    const auto answer = context.messages.receive(peer, answer_tag, answered.bytes());
+    context.messages.wait(context.messages.send(peer, question_tag, question.bytes()), deadline);
     context.messages.wait(answer, deadline);
     const double took = monotonic_seconds() - begin;
     if (round == 0 || took < shortest) {
       shortest = took;
-      offset = theirs - (sent + took / 2);
+      offset = answered.values().front() - (sent + took / 2);
     }
   }
-  context.messages.wait(context.messages.send(peer, question_tag, bytes_of(offset)), deadline);
+  question.values().front() = offset;
+  context.messages.wait(context.messages.send(peer, question_tag, question.bytes()), deadline);
   return offset;
 }
 
@@ -55,13 +53,14 @@ void measure(Context& context, Facts& mine) {
   for (const int partner : partners(context.meeting)) {
     if (context.rank() == 0) ask(context, partner, deadline);
     if (context.rank() != partner) continue;
-    double value = 0;
+    comm::RoomFor<double> question(context.messages, 1), answer(context.messages, 1);
     for (int round = 0; round < rounds; ++round) {
-      context.messages.wait(context.messages.receive(0, question_tag, bytes_of(value)), deadline);
-      double now = wall_seconds();
-      context.messages.wait(context.messages.send(0, answer_tag, bytes_of(now)), deadline);
+      context.messages.wait(context.messages.receive(0, question_tag, question.bytes()), deadline);
+      answer.values().front() = wall_seconds();
+      context.messages.wait(context.messages.send(0, answer_tag, answer.bytes()), deadline);
     }
-    context.messages.wait(context.messages.receive(0, question_tag, bytes_of(value)), deadline);
+    context.messages.wait(context.messages.receive(0, question_tag, question.bytes()), deadline);
+    const double value = question.values().front();
     mine["ahead"] = fmt::format("{:.6f}", value);
     mine["apart"] = fmt::format("{:.6f}", std::abs(value));
   }

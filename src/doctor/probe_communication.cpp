@@ -8,6 +8,7 @@
 #include <set>
 
 #include "comm/host_collectives.h"
+#include "comm/room.h"
 #include "core/clock.h"
 #include "core/text.h"
 #include "device/cpu/cpu_device.h"
@@ -59,8 +60,9 @@ std::vector<std::string> addresses_of(const RankFacts& peer) {
 }
 
 double tcp_with(Context& context, const RankFacts& peer, bool listens, double deadline) {
-  std::uint16_t port = 0;
-  const auto bytes = std::as_writable_bytes(std::span(&port, 1));
+  comm::RoomFor<std::uint16_t> room(context.messages, 1);
+  std::uint16_t& port = room.values().front();
+  const auto bytes = room.bytes();
   if (!listens) {
     context.messages.wait(context.messages.receive(peer.rank, port_tag, bytes), deadline);
     if (port == 0) throw Error(ExitCode::peer_failed, fmt::format("TCP: {} does not listen", name_of(peer)));
@@ -126,8 +128,10 @@ std::vector<std::int64_t> sizes_for(const Context& context) {
 
 // One number of rank 0's on every rank.
 double from_first(Context& context, double value, double deadline) {
-  comm::collectives::broadcast(context.messages, std::as_writable_bytes(std::span(&value, 1)), 0, deadline);
-  return value;
+  comm::RoomFor<double> room(context.messages, 1);
+  room.values().front() = value;
+  comm::collectives::broadcast(context.messages, room.bytes(), 0, deadline);
+  return room.values().front();
 }
 
 // Seconds for one sum, as rank 0 sees it; how often it is repeated, and whether at all, is rank 0's to say.
@@ -156,11 +160,10 @@ void sum_once(Context& context, comm::Algorithm algorithm, const device::Tensor&
   context.communicators.at(algorithm)->all_reduce(data).wait();
 }
 
+// After a sum of that size: what was taken.
 std::string what_auto_takes(const Context& context, std::int64_t bytes) {
-  std::vector<std::string> hosts;
-  for (int rank = 0; rank < context.size(); ++rank) hosts.push_back(context.meeting.host(rank));
-  const comm::Choice choice = comm::choose(comm::Algorithm::automatic, comm::places_of(hosts),
-                                           device::DType::f32, static_cast<std::size_t>(bytes));
+  const comm::Choice choice = context.communicators.at(comm::Algorithm::automatic)
+                                  ->choice(device::DType::f32, static_cast<std::size_t>(bytes));
   return fmt::format("{}{}", comm::name_of(choice.algorithm), choice.two_levels ? ", two levels" : "");
 }
 

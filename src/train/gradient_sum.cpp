@@ -5,11 +5,17 @@
 
 namespace lockstep::train {
 
-std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& ranks, const Config& config) {
+std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& ranks, const Config& config,
+                                                          const Log& log) {
   comm::HostCommunicatorOptions options;
   // The watchdog knows more about a step that hangs: it comes first.
   options.limit_seconds = 2 * config.limits.step + 60;
   options.algorithm = comm::algorithm_named(config.comm.algorithm).value();
+  options.no_node_memory = [&log] {
+    log.agreed_warning(
+        "the ranks of a node cannot share memory (do containers hide them from each other?): gradients are "
+        "summed in one level, more slowly on several nodes, and fast sums have other bits than with it");
+  };
   return std::make_unique<comm::HostCommunicator>(comm::make_mpi_transport(ranks), options);
 }
 

@@ -6,14 +6,17 @@
 #include "comm/communicator.h"
 #include "comm/mpi_group.h"
 #include "comm/reducer.h"
+#include "core/log.h"
 #include "core/trace.h"
 #include "train/config.h"
 #include "train/learner.h"
 
 namespace lockstep::train {
 
-// Collective.
-std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& ranks, const Config& config);
+// Collective. The log hears, from any thread, when sums are not made as the places of the ranks promise; it
+// must outlive the communicator.
+std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& ranks, const Config& config,
+                                                          const Log& log);
 
 // All must outlive it; `trace` may be null. Throws Error(bad_config) for more ranks than lanes.
 std::unique_ptr<comm::Reducer> make_reducer(comm::Communicator& comm, const Learner& learner,

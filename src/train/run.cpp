@@ -37,7 +37,7 @@ Run::Run(const Setting& setting)
     : setting_(setting),
       config_(setting.resolved.config),
       threads_(threads_of(config_, setting.allocation)),
-      reducer_comm_(gradient_communicator(setting.comm, config_)),
+      reducer_comm_(gradient_communicator(setting.comm, config_, setting.log)),
       checkpoint_comm_(setting.comm.native()),
       guard_(config_.guard),
       best_(config_.eval) {
