@@ -42,7 +42,7 @@ void run_stage(const Stage& stage, Context& context, RankFacts& own) {
   } catch (const comm::Transport::TimeOut& late) {
     note_problem(own, ExitCode::peer_failed,
                  fmt::format("no word from rank {} on {} within {:.0f} s", late.peer,
-                             context.meeting.host(late.peer), context.meeting.limit()));
+                             context.meeting.host(late.peer), context.patience.limit()));
   } catch (const Error& error) {
     note_problem(own, error.code(), error.what());
   } catch (const std::exception& error) {
@@ -99,10 +99,28 @@ std::string words_of_start(const slurm::Allocation& allocation, double limit) {
   comm::MpiSession::abandon(ExitCode::peer_failed);
 }
 
-ExitCode run_probes(const ExaminationOptions& options, Context& context, Report& report) {
+// What is known of a probe at whose end ranks are missing: the facts of its stages so far, and who is missing.
+Section tell_interrupted(const Probe& probe, const Findings& findings, const Error& error) {
+  Section section;
+  if (findings.find(probe.name) != findings.end()) section = tell(probe, findings);
+  section.name = probe.name;
+  section.fail(error.code(), error.what());
+  return section;
+}
+
+ExitCode run_probes(const ExaminationOptions& options, Context& context) {
+  Report report;
   for (const Probe& probe : probes()) {
     if (!options.only.empty() && options.only.count(std::string(probe.name)) == 0) continue;
-    run_probe(probe, context);
+    try {
+      run_probe(probe, context);
+    } catch (const Error& error) {
+      if (context.rank() == 0) {
+        report.sections.push_back(tell_interrupted(probe, context.findings, error));
+        print(report, options.json);
+      }
+      throw;
+    }
     if (context.rank() == 0) report.sections.push_back(tell(probe, context.findings));
   }
   report.advice = advise(context.findings);
@@ -119,12 +137,14 @@ int examine(const ExaminationOptions& options) {
   auto alarm = std::make_unique<Alarm>(2 * options.limit, words_of_start(allocation, 2 * options.limit));
   auto mpi = std::make_unique<comm::MpiSession>();
   auto group = std::make_unique<comm::MpiGroup>(MPI_COMM_WORLD);
-  Meeting meeting(comm::make_mpi_transport(*group), options.limit);
+  // A rank that has failed comes to the meeting at once, its peers when they have given up waiting for it.
+  Meeting meeting(comm::make_mpi_transport(*group), 2 * options.limit);
   auto messages = comm::make_mpi_transport(*group);
   std::map<comm::Algorithm, std::unique_ptr<comm::HostCommunicator>> communicators;
   for (const comm::Algorithm algorithm : comm::algorithms) {
     comm::HostCommunicatorOptions with;
     with.limit_seconds = options.limit;
+    with.grace_seconds = options.limit / 2;
     with.algorithm = algorithm;
     communicators[algorithm] =
         std::make_unique<comm::HostCommunicator>(comm::make_mpi_transport(*group), with);
@@ -143,12 +163,10 @@ int examine(const ExaminationOptions& options) {
                   *messages,
                   communicators,
                   {}};
-  Report report;
   ExitCode code = ExitCode::finished;
   try {
-    code = run_probes(options, context, report);
+    code = run_probes(options, context);
   } catch (const Error& error) {
-    if (meeting.rank() == 0) print(report, options.json);
     if (meeting.rank() == 0 || dynamic_cast<const AgreedError*>(&error) == nullptr) {
       fmt::print(stderr, "lockstep: error: {}\n", error.what());
     }

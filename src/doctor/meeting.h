@@ -20,7 +20,6 @@ class Meeting {
   int rank() const { return transport_->rank(); }
   int size() const { return transport_->size(); }
   const std::string& host(int rank) const { return transport_->host(rank); }
-  double limit() const { return limit_; }
 
   // Each rank's text, in rank order, on every rank; `what` the ranks have been at, for people. Throws
   // Error(peer_failed) that names the ranks that did not come: an AgreedError on those

@@ -69,7 +69,8 @@ struct Context {
 // A part of a probe. It adds to this rank's facts; what it throws is told as the probe's failure on this
 // rank, and its further stages are left out on all ranks, so that nobody waits for one that has given up.
 // Between stages all ranks meet, and Context::findings then has everybody's facts so far. What waits for
-// other ranks ends within Meeting::limit().
+// other ranks ends within Patience::limit() and half of it: before those that have given up are tired
+// of waiting at the meeting.
 struct Stage {
   std::function<void(Context& context, Facts& mine)> work;
   bool even_after_failure = false;  // it clears up

@@ -49,7 +49,7 @@ double ask(Context& context, int peer, double deadline) {
 }
 
 void measure(Context& context, Facts& mine) {
-  const double deadline = monotonic_seconds() + context.meeting.limit();
+  const double deadline = monotonic_seconds() + context.patience.limit();
   for (const int partner : partners(context.meeting)) {
     if (context.rank() == 0) ask(context, partner, deadline);
     if (context.rank() != partner) continue;

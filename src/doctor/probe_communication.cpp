@@ -84,7 +84,7 @@ double tcp_with(Context& context, const RankFacts& peer, bool listens, double de
 void measure_tcp(Context& context, Facts& mine) {
   const auto heads = network_heads(context.findings);
   if (heads.size() < 2) return;
-  const double deadline = monotonic_seconds() + context.meeting.limit();
+  const double deadline = monotonic_seconds() + context.patience.limit();
   const std::size_t pairs = heads.size() == 2 ? 1 : std::min(heads.size(), most_pairs);
   for (std::size_t pair = 0; pair < pairs; ++pair) {
     const RankFacts& a = *heads[pair];
@@ -152,10 +152,10 @@ double time_sum(Context& context, const std::function<void()>& sum, double deadl
 void sum_once(Context& context, comm::Algorithm algorithm, const device::Tensor& data) {
   std::optional<Alarm> alarm;
   if (algorithm == comm::Algorithm::mpi) {
-    alarm.emplace(context.meeting.limit(),
+    alarm.emplace(context.patience.limit(),
                   fmt::format("rank {} of {} on {}: MPI_Allreduce of {} has not ended within {:.0f} s",
                               context.rank(), context.size(), context.meeting.host(context.rank()),
-                              human_bytes(static_cast<double>(data.bytes())), context.meeting.limit()));
+                              human_bytes(static_cast<double>(data.bytes())), context.patience.limit()));
   }
   context.communicators.at(algorithm)->all_reduce(data).wait();
 }
@@ -172,8 +172,8 @@ void measure_sums(Context& context, Facts& mine) {
   device::CpuDevice cpu(context.threads);
   for (const auto& [algorithm, communicator] : context.communicators) {
     // A quarter of the limit for each: what comes next for all sizes is far below the rest.
-    const double end = monotonic_seconds() + context.meeting.limit() / 4;
-    const double deadline = monotonic_seconds() + context.meeting.limit();
+    const double end = monotonic_seconds() + context.patience.limit() / 4;
+    const double deadline = monotonic_seconds() + context.patience.limit();
     double before = 0, size_before = 0;
     for (const std::int64_t size : sizes_for(context)) {
       // Smaller ones are a matter of latency, whatever their size.

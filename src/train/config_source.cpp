@@ -155,6 +155,11 @@ void check_combinations(const Config& config,
            fmt::format("guard.spike_factor = {} would call ordinary losses spikes: 0, or more than 1",
                        config.guard.spike_factor));
   }
+  if (config.guard.straggler_factor > 0 && config.guard.straggler_factor <= 1) {
+    refuse(origin_of("guard.straggler_factor"),
+           fmt::format("guard.straggler_factor = {} would call ordinary ranks slow: 0, or more than 1",
+                       config.guard.straggler_factor));
+  }
   if (config.eval.metric == "accuracy" && config.train.loss == "mse") {
     refuse(
         origin_of("eval.metric"),

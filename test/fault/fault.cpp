@@ -8,6 +8,7 @@
 //     COUNT     the first call struck, counted from 1 in each process
 //     RANK      the rank struck, or "all" (PMIX_RANK, SLURM_PROCID or OMPI_COMM_WORLD_RANK; 0 without them)
 //     ACTION    kill   SIGKILL to the process itself, before the call
+//               stop   SIGSTOP to the process itself, before the call
 //               stall  never returns
 //               hold   returns, and then makes the call, when the fault is taken away from its FILE
 //               term   SIGTERM to the process itself at this one call, which is then made: a stop request at
@@ -170,6 +171,7 @@ bool strikes(const Plan& fault, std::string_view function, Counter& counter) {
   const bool first = call == fault.count;
   if (first && fault.action != "hold") create(marker().c_str());
   if (fault.action == "kill") ::kill(::getpid(), SIGKILL);
+  if (fault.action == "stop") ::kill(::getpid(), SIGSTOP);
   constexpr std::string_view slow = "slow=";
   constexpr std::string_view slower = "slower=";
   if (fault.action.starts_with(slower)) {

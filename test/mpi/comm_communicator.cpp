@@ -59,13 +59,13 @@ TEST_CASE("the last rank makes no call over MPI: it is named, and learns of it w
   std::string text;
   {
     HostCommunicator comm(make_mpi_transport(group),
-                          {.limit_seconds = late ? 3600 : 0.3, .grace_seconds = late ? 3600. : 1.5});
-    comm.barrier();
+                          {.limit_seconds = late ? 3600 : 0.3, .grace_seconds = late ? 3600. : 2});
+    group.barrier();  // the limit is for the call alone, not for the ranks' way to it
     if (late) group.barrier();
     text = failure_of([&] { comm.all_reduce(make_tensor(100000, DType::f32)).wait(); });
     if (!late) group.barrier();
   }
-  CHECK_THAT(text, Catch::Contains("call 2 (all-reduce of 100000 f32)"));
+  CHECK_THAT(text, Catch::Contains("call 1 (all-reduce of 100000 f32)"));
   // Whom the first to give up waited for, is the algorithm's affair.
   CHECK_THAT(text, Catch::Contains("no word from rank ") && Catch::Contains(" within 0.3 s"));
   if (!late) CHECK_THAT(text, Catch::EndsWith("no answer from " + name_of(group, last)));
@@ -101,7 +101,7 @@ TEST_CASE("driver: rank 1 goes by LOCKSTEP_TEST_END", "[.driver]") {
   const auto processes = lockstep::comm::gather_values(group, ::getpid());
   HostCommunicator comm(make_mpi_transport(group), {.limit_seconds = 1, .grace_seconds = 1});
   comm.set_background(true);
-  comm.barrier();
+  group.barrier();
   if (comm.rank() == 1) {
     const std::string end = std::getenv("LOCKSTEP_TEST_END");
     if (end == "kill") ::raise(SIGKILL);

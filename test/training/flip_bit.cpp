@@ -1,7 +1,8 @@
 // flip_bit PID FILE: flips one bit, in the memory of another process, of whatever begins with the first bytes
 // of FILE, wherever that lies; what a fault of the memory would do to a tensor. Prints how many places there
-// were; fails where there was none. The process must stand still.
+// were; fails where there was none, and with 77 where the system does not let this user write there. The process must stand still.
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -17,9 +18,13 @@ constexpr std::size_t length = 64;  // of what is looked for: nothing else is li
 constexpr std::size_t struck = 2;   // byte of the first number, an f32 in little-endian order
 constexpr char bit = 0x40;          // its highest bit of the fraction
 
+constexpr int not_allowed = 77;
+
 int flip(const std::string& process, const std::vector<char>& wanted) {
   std::ifstream maps(process + "/maps");
+  errno = 0;
   std::fstream memory(process + "/mem", std::ios::in | std::ios::out | std::ios::binary);
+  if (!memory && (errno == EACCES || errno == EPERM)) std::exit(not_allowed);
   const std::boyer_moore_searcher search(wanted.begin(), wanted.end());
   int places = 0;
   for (std::string line; std::getline(maps, line);) {

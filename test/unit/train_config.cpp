@@ -98,6 +98,14 @@ TEST_CASE("keys that cannot work together are refused", "[config]") {
   CHECK_THAT(problem_of(small + "[guard]\nspike_factor = 0.5\n"),
              Catch::Contains(":4") && Catch::Contains("or more than 1"));
   CHECK(problem_of(small + "[guard]\nspike_factor = 1.5\n") == "no error");
+  for (const char* factor : {"0.5", "1"}) {
+    CHECK_THAT(problem_of(small + "[guard]\nstraggler_factor = " + factor + "\n"),
+               Catch::Contains(":4") && Catch::Contains("guard.straggler_factor = ") &&
+                   Catch::Contains("or more than 1"));
+  }
+  for (const char* factor : {"0", "1.01"}) {
+    CHECK(problem_of(small + "[guard]\nstraggler_factor = " + factor + "\n") == "no error");
+  }
   CHECK_THAT(problem_of(small, {"--eval.metric=accuracy", "--train.loss=mse"}),
              Catch::Contains("needs class labels"));
   CHECK_THAT(problem_of(small, {"--eval.patience=3"}),
