@@ -30,7 +30,8 @@ void print_help(const po::options_description& options) {
       "about:\n\n"
       "  srun lockstep doctor run.conf\n"
       "  mpirun -n 2 lockstep doctor run.conf --comm\n\n"
-      "It takes about ten seconds, writes a few files into the run folder, or the folder that it would be in, and removes them.\n\n{}\nWhat it "
+      "It takes about ten seconds, writes a few files into the run folder, or the folder that it would be "
+      "in, and removes them.\n\n{}\nWhat it "
       "looks at:\n",
       text.str());
   for (const doctor::Probe& probe : doctor::probes()) fmt::print("  {:<14} {}\n", probe.name, probe.summary);

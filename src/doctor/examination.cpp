@@ -99,7 +99,8 @@ std::string words_of_start(const slurm::Allocation& allocation, double limit) {
   comm::MpiSession::abandon(ExitCode::peer_failed);
 }
 
-// What is known of a probe at whose end ranks are missing: the facts of its stages so far, and who is missing.
+// What is known of a probe at whose end ranks are missing: the facts of its stages so far, and who is
+// missing.
 Section tell_interrupted(const Probe& probe, const Findings& findings, const Error& error) {
   Section section;
   if (findings.find(probe.name) != findings.end()) section = tell(probe, findings);

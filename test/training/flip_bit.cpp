@@ -1,6 +1,7 @@
 // flip_bit PID FILE: flips one bit, in the memory of another process, of whatever begins with the first bytes
 // of FILE, wherever that lies; what a fault of the memory would do to a tensor. Prints how many places there
-// were; fails where there was none, and with 77 where the system does not let this user write there. The process must stand still.
+// were; fails where there was none, and with 77 where the system does not let this user write there. The
+// process must stand still.
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>

@@ -54,7 +54,7 @@ case_two_ranks_that_differ_are_both_named_before_anything_is_saved() {
 }
 
 case_hashes_of_the_state_are_the_same_on_all_rank_counts_and_over_a_chain() {
-  local n run=$scratch/hashes
+  local n before run=$scratch/hashes
   local arguments=(--optim.ema_decay=0.9 --data.crop_padding=2 --data.flip=on --log-hash)
   # Of 12 lanes 3 ranks have as many each, 8 have not; the chain has all counts up to 4.
   for n in 1 3 8; do
@@ -63,8 +63,14 @@ case_hashes_of_the_state_are_the_same_on_all_rank_counts_and_over_a_chain() {
   done
   each_step_once "${run}1/hashes.csv" 14 || return 1
   [[ $(tail -n +2 "${run}1/hashes.csv" | cut -d, -f2 | sort -u | grep -cxE '[0-9a-f]{16}') == 14 ]] || return 1
-  in_turn() { local counts=(4 2 3 1) && echo "${counts[$1 % 4]}"; }
-  stop_and_go "$run-chain" in_turn "${arguments[@]}" || return 1
+  # Some steps further each time: the 24th collective lies behind start-up. `stop_and_go` of other cases strikes everywhere.
+  for n in 4 2 3; do
+    before=$(rows "$run-chain/hashes.csv")
+    LOCKSTEP_FAULT=MPI_collective:24:0:term preloaded=yes exits 75 ranks "$n" "$conf" --run.dir="$run-chain" "${arguments[@]}" \
+      >>"$run-chain.log" 2>&1 || return 1
+    more_rows_than "$run-chain/hashes.csv" "$before" || return 1
+  done
+  exits 0 ranks 1 "$conf" --run.dir="$run-chain" "${arguments[@]}" >>"$run-chain.log" 2>&1 || return 1
   cmp "${run}1/hashes.csv" "$run-chain/hashes.csv" && same_run "${run}1" "$run-chain" || return 1
   # Without the option no row is added, and none stays of a step that comes again.
   cp -R "$run-chain" "$run-without"
