@@ -45,10 +45,11 @@ check "sums are timed" grep -q '"all_reduce.auto.000000004096":[0-9]' four.json
 check "and compared with the model" grep -q '"advice":\["shared memory: a step of this model needs ' four.json
 check "the run folder is not made" fails test -e runs
 check "and nothing is left" nothing_left
-check "--comm tries all ways" exits 0 ranks 2 "$lockstep" doctor --comm --only communication --limit 2
+check "--comm tries all ways" exits 0 ranks 2 "$lockstep" doctor --comm --only communication --limit 3
 mv check-output comm
-check "in Lockstep's own" has communication '^  auto 64.0 KiB +[0-9.]+ ms  busbw.* by [a-z]+' comm
-check "and MPI's" has communication '^  mpi 64.0 KiB +[0-9.]+ ms  busbw' comm
+# How far they get in their quarter of the limit, depends on the machine.
+check "in Lockstep's own" has communication '^  auto 4.0 KiB +[0-9.]+ ms  busbw.* by [a-z]+' comm
+check "and MPI's" has communication '^  mpi 4.0 KiB +[0-9.]+ ms  busbw' comm
 check "more ranks than micro-batches are told" \
   exits 78 ranks 2 "$lockstep" doctor tiny.conf --only model --train.global_batch=4
 mv check-output crowded
@@ -89,9 +90,9 @@ check "a rank that does not come up" \
 mv check-output late
 check "is waited for no longer than that" grep -q 'rank 0 on .*: MPI has not come up within 2 s' late
 check "a sum that does not end" \
-  exits 76 strike MPI_Allreduce:4:1:stall ranks 2 "$lockstep" doctor --comm --only communication --limit 2
+  exits 76 strike MPI_Allreduce:4:1:stall ranks 2 "$lockstep" doctor --comm --only communication --limit 3
 mv check-output endless
-check "is given up" grep -q 'MPI_Allreduce of 4.0 KiB has not ended within 2 s' endless
+check "is given up" grep -q 'MPI_Allreduce of 4.0 KiB has not ended within 3 s' endless
 
 check "where a rank is frozen" exits 76 wait "$frozen"
 check "it is named" grep -q '^lockstep: error: folder: no word from rank 1 on .* within 6 s' frozen
