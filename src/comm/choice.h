@@ -27,7 +27,7 @@ inline constexpr std::array algorithms{Algorithm::automatic, Algorithm::ring, Al
 
 // As in comm.algorithm.
 std::string_view name_of(Algorithm algorithm);
-std::optional<Algorithm> algorithm_named(std::string_view name);
+std::optional<Algorithm> algorithm_named(std::string_view text);
 
 // Where the ranks of a communicator are.
 struct Places {
