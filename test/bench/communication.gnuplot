@@ -1,9 +1,10 @@
 # gnuplot -e "csv='FILE'; out='docs/communication.svg'" test/bench/communication.gnuplot
-set terminal svg size 640,380
+set terminal svg size 640,380 noenhanced background "white"
 set output out
 set datafile separator ','
 set logscale xy
-set key left top
+set key right bottom
+set xrange [2:200000]
 set xlabel 'KiB, f32, 4 nodes, 1 Gbit/s'
 set ylabel 'bus bandwidth, MB/s'
 row(name) = sprintf("<awk -F, '$1 == \"1gbit\" && $2 == 4 && $5 == \"%s\"' %s | sort -t, -gk4", name, csv)
