@@ -59,8 +59,12 @@ StopVotes Stepper::compute(std::int64_t steps_done, StepReport& report) {
     }
     const double ready = monotonic_seconds();
     report.data_seconds += ready - asked;
-    if (batch->size > 0) train_lane(lane, *batch, steps_done);
-    taken_.push_back({std::move(*batch), packet_.value(loss_sum, lane)});
+    double loss = 0;
+    if (batch->size > 0) {
+      train_lane(lane, *batch, steps_done);
+      loss = packet_.value(loss_sum, lane) / static_cast<double>(batch->size);
+    }
+    taken_.push_back({std::move(*batch), loss});
     report.compute_seconds += monotonic_seconds() - ready;
   }
   return {};
