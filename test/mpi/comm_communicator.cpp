@@ -20,15 +20,6 @@ using lockstep::comm::MpiGroup;
 
 namespace {
 
-std::string failure_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 std::string name_of(const MpiGroup& group, int rank) {
   return "rank " + std::to_string(rank) + " on " + group.host(rank);
 }

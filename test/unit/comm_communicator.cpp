@@ -23,21 +23,6 @@ const HostCommunicatorOptions patient{.limit_seconds = 3600, .grace_seconds = 36
 
 const std::vector<std::string> nodes{"n0", "n1", "n2", "n3"};
 
-// What the given call says on a rank where it must fail.
-std::string failure_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    need(error.code() == ExitCode::peer_failed, std::string("the exit code of: ") + error.what());
-    return error.what();
-  }
-  throw std::runtime_error("nothing was thrown");
-}
-
-void need_text(const std::string& text, const std::string& part) {
-  need(text.find(part) != std::string::npos, "\"" + text + "\" does not say \"" + part + "\"");
-}
-
 }  // namespace
 
 TEST_CASE("every collective on 1 to 8 ranks has the known result") {

@@ -94,20 +94,6 @@ class Faulty final : public Transport {
   std::set<std::size_t> broken_;
 };
 
-std::string failure_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    need(error.code() == ExitCode::peer_failed, std::string("the exit code of: ") + error.what());
-    return error.what();
-  }
-  throw std::runtime_error("nothing was thrown");
-}
-
-void need_text(const std::string& text, const std::string& part) {
-  need(text.find(part) != std::string::npos, "\"" + text + "\" does not say \"" + part + "\"");
-}
-
 Team everybody(Transport& transport) {
   Team team{transport, {}, transport.rank()};
   for (int rank = 0; rank < transport.size(); ++rank) team.ranks.push_back(rank);

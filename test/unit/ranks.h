@@ -10,10 +10,26 @@
 #include <vector>
 
 #include "comm/thread_transport.h"
+#include "core/error.h"
 
 // Catch2's assertions are for one thread alone: ranks use this.
 inline void need(bool condition, const std::string& what) {
   if (!condition) throw std::runtime_error("wrong: " + what);
+}
+
+// What the given call says on a rank where it must fail because of a peer.
+inline std::string failure_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const lockstep::Error& error) {
+    need(error.code() == lockstep::ExitCode::peer_failed, std::string("the exit code of: ") + error.what());
+    return error.what();
+  }
+  throw std::runtime_error("nothing was thrown");
+}
+
+inline void need_text(const std::string& text, const std::string& part) {
+  need(text.find(part) != std::string::npos, "\"" + text + "\" does not say \"" + part + "\"");
 }
 
 // Returns when all ranks have; throws what they threw in one text, each named by its rank.
