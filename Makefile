@@ -13,6 +13,13 @@ SLURM_PLUGIN_DIR ?= $(PREFIX)/lib/slurm
 V          ?= 0
 ASAN       ?= 0
 UBSAN      ?= 0
+# The CUDA backend: built where nvcc, cuDNN and NCCL are found, left out with CUDA=0.
+CUDA_HOME  ?= $(or $(CUDA_PATH),/usr/local/cuda)
+NCCL_HOME  ?=
+CUDNN_HOME ?=
+CUDA       ?= $(if $(and $(wildcard $(CUDA_HOME)/bin/nvcc),$(call cuda_header,cudnn.h),$(call cuda_header,nccl.h)),1,0)
+# Machine code for these, and PTX of the last for what comes after.
+CUDA_ARCHS ?= 80 90 100
 JOBS       ?= $(shell nproc 2>/dev/null || echo 2)
 SUITES     ?=
 
@@ -20,13 +27,17 @@ SUITES     ?=
 PACKAGES := g++ pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libboost-program-options-dev \
             libdnnl-dev libfmt-dev libxxhash-dev zlib1g-dev catch2 \
             slurmctld slurmd slurm-client munge libpmix2 gnuplot-nox procps util-linux iproute2 hdf5-tools \
-            dataset-fashion-mnist
+            dataset-fashion-mnist libboost-context-dev
 # Headers of the Slurm that is installed: the plugin is built for it, and left out where there are none.
 PACKAGES += libslurm-dev
 # A real client of the plugin, which brings hundreds of megabytes along: only for the suite that runs it, which is
 # skipped without it.
 OPTIONAL_PACKAGES := $(if $(if $(SUITES),$(filter plugin,$(SUITES)),all),python3-torch)
 LINT_PACKAGES := clang clang-format clang-tidy shellcheck
+
+# Where one of the headers of CUDA's companions is.
+cuda_header = $(firstword $(wildcard $(addsuffix /include/$(1),$(CUDNN_HOME) $(NCCL_HOME) $(CUDA_HOME))) \
+                $(wildcard /usr/include/$(1) /usr/include/x86_64-linux-gnu/$(1)))
 
 # ---- What is built how ------------------------------------------------------------------------------------
 SANITIZERS := $(strip $(if $(filter 1,$(ASAN)),address) $(if $(filter 1,$(UBSAN)),undefined))
@@ -49,12 +60,15 @@ HDF5_MPI_LIBS   := $(shell $(PKG_CONFIG) --libs $(LIBRARIES) 2>/dev/null)
 CPPFLAGS   += -Isrc -DOMPI_SKIP_MPICXX $(HDF5_MPI_CFLAGS)
 CXXFLAGS   ?= -O2 -g
 ALL_CXXFLAGS := -std=c++20 $(WARNINGS) -fopenmp-simd -pthread $(SANITIZE) $(CXXFLAGS)
-LDLIBS     := $(HDF5_MPI_LIBS) -lboost_program_options -ldnnl -lgomp
+LDLIBS     := $(HDF5_MPI_LIBS) -lboost_program_options -ldnnl -lgomp -ldl
+# All of the program's code, also what only the CUDA backend calls: it takes it from the program that loads it.
+WHOLE_LIBRARY = -Wl,--whole-archive $(BUILD)/liblockstep.a -Wl,--no-whole-archive
 # Clang's OpenMP needs a runtime of its own: with it our loops run on one thread, oneDNN's on all.
 OPENMP     := $(if $(findstring clang,$(CXX)),,-fopenmp)
 ALL_LDFLAGS := -pthread -rdynamic $(SANITIZE) $(LDFLAGS)
 
-SOURCES      := $(sort $(wildcard src/*/*.cpp src/*/*/*.cpp))
+CUDA_SOURCES := $(sort $(wildcard $(addsuffix /*.c*,src/device/cuda src/comm/nccl)))
+SOURCES      := $(filter-out $(CUDA_SOURCES),$(sort $(wildcard src/*/*.cpp src/*/*/*.cpp)))
 LIB_SOURCES  := $(filter-out src/cli/main.cpp,$(SOURCES))
 LIB_OBJECTS  := $(LIB_SOURCES:%.cpp=$(BUILD)/%.o)
 UNIT_OBJECTS := $(patsubst %.cpp,$(BUILD)/%.o,$(sort $(wildcard test/unit/*.cpp)))
@@ -62,6 +76,25 @@ MPI_OBJECTS  := $(patsubst %.cpp,$(BUILD)/%.o,$(sort $(wildcard test/mpi/*.cpp))
 FAULT        := $(BUILD)/test/libfault.so
 TEST_PROGRAMS := $(addprefix $(BUILD)/test/,unit/tests mpi/tests training/make_shards training/make_planted \
                    training/flip_bit libfault.so)
+# The CUDA backend, for GPUs by nvcc, and for the stand-in of test/fake_gpu by the C++ compiler: the same sources.
+CUDA_LIBRARY := $(if $(filter 1,$(CUDA)),$(BUILD)/liblockstep_cuda.so)
+CUDA_OBJECTS := $(CUDA_SOURCES:%=$(BUILD)/cuda/%.o)
+CUDA_INCLUDES := $(addprefix -isystem ,$(wildcard $(addsuffix /include,$(CUDNN_HOME) $(NCCL_HOME) $(CUDA_HOME))))
+CUDA_LDLIBS  := $(foreach place,$(CUDNN_HOME) $(NCCL_HOME) $(CUDA_HOME),$(addprefix -L,$(wildcard $(place)/lib64 $(place)/lib)) \
+                  $(addprefix -Wl$(comma)-rpath$(comma),$(wildcard $(place)/lib64 $(place)/lib))) -lcudart -lcublasLt -lcudnn -lnccl
+NVCC         := $(CUDA_HOME)/bin/nvcc
+NVCC_FLAGS   := -std=c++20 -O3 -lineinfo -ccbin $(lastword $(CXX)) -Werror all-warnings -Xcompiler -Wall,-Wextra,-fPIC \
+                $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
+                -gencode arch=compute_$(lastword $(CUDA_ARCHS))$(comma)code=compute_$(lastword $(CUDA_ARCHS))
+# The stand-in needs NVIDIA's headers, and nothing else of theirs.
+FAKE_GPU := $(if $(and $(call cuda_header,cuda_runtime_api.h),$(call cuda_header,cudnn.h),$(call cuda_header,nccl.h)),$(BUILD)/fake_gpu/liblockstep_cuda.so)
+FAKE_GPU_SOURCES := $(sort $(wildcard test/fake_gpu/*.cpp))
+FAKE_GPU_OBJECTS := $(CUDA_SOURCES:%=$(BUILD)/fake_gpu/%.o) $(FAKE_GPU_SOURCES:%=$(BUILD)/fake_gpu/%.o)
+FAKE_GPU_UNIT_SOURCES := $(sort $(wildcard test/fake_gpu/unit/*.c*))
+FAKE_GPU_MPI_SOURCES  := $(sort $(wildcard test/fake_gpu/mpi/*.cpp))
+FAKE_GPU_TESTS := $(if $(FAKE_GPU),$(FAKE_GPU) $(if $(FAKE_GPU_UNIT_SOURCES),$(BUILD)/test/fake_gpu/tests) \
+                    $(if $(FAKE_GPU_MPI_SOURCES),$(BUILD)/test/fake_gpu/mpi_tests))
+FAKE_GPU_LDLIBS := -lboost_context
 # The SPANK plugin and the command nccl-setup share a core that knows no Slurm. It is loaded into Slurm's own
 # processes: nothing of the site's libraries but libc, and no symbol of ours but the plugin's.
 SETUP_SOURCES := $(sort $(wildcard $(foreach part,step machine site topology plan,spank/$(part)/*.cpp))) \
@@ -95,6 +128,8 @@ DEPENDENCIES := $(patsubst %.cpp,$(BUILD)/pic/%.d,$(SETUP_SOURCES) $(PLUGIN_SOUR
                 $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d) \
                 $(patsubst %,$(BUILD)/test/training/%.d,make_shards make_planted flip_bit) \
                 $(BUILD)/test/bench/allreduce.d \
+                $(CUDA_OBJECTS:.o=.d) $(patsubst %,$(BUILD)/fake_gpu/%.d,$(CUDA_SOURCES) $(FAKE_GPU_SOURCES) \
+                  $(FAKE_GPU_UNIT_SOURCES) $(FAKE_GPU_MPI_SOURCES)) \
                 $(patsubst %,$(BUILD)/test/fuzz/%.d,driver dictionary $(TRAINER_FUZZ_TARGETS))
 
 # What `make install` copies beside the program, each at the same path below its folder.
@@ -126,7 +161,7 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 # Objects of one program alone are kept as well: the next build needs them.
 .SECONDARY:
 
-all: $(BUILD)/lockstep $(SPANK_PROGRAMS)  ## build the program, the SPANK plugin and nccl-setup (the default)
+all: $(BUILD)/lockstep $(CUDA_LIBRARY) $(SPANK_PROGRAMS)  ## build the program, the SPANK plugin and nccl-setup (the default)
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -203,7 +238,7 @@ soak: needed-packages  ## the long cases: SOAK_MINUTES= (30) of strikes by chanc
 
 spank: $(SPANK_PROGRAMS)  ## build the SPANK plugin and nccl-setup alone
 
-programs: $(BUILD)/lockstep $(SPANK_PROGRAMS) $(TEST_PROGRAMS) $(SPANK_TESTS)
+programs: $(BUILD)/lockstep $(SPANK_PROGRAMS) $(TEST_PROGRAMS) $(SPANK_TESTS) $(FAKE_GPU_TESTS)
 
 fuzz-programs: $(addprefix $(BUILD)/test/fuzz/,$(FUZZ_TARGETS) $(TRAINER_FUZZ_TARGETS))
 
@@ -270,7 +305,7 @@ libraries:
 	@$(if $(HDF5_MPI_LIBS),:,echo '$(PKG_CONFIG) lacks one of $(LIBRARIES): see `make info`, or `make packages`' >&2; false)
 
 $(BUILD)/lockstep: $(BUILD)/src/cli/main.o $(BUILD)/liblockstep.a
-	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(WHOLE_LIBRARY) $(LDLIBS)
 
 $(BUILD)/liblockstep.a: $(LIB_OBJECTS)
 	$(call quiet,AR,$@)rm -f $@ && ar rcs $@ $^
@@ -279,8 +314,37 @@ $(BUILD)/%.o: %.cpp | libraries
 	@mkdir -p $(@D)
 	$(call quiet,CXX,$<)$(CXX) $(CPPFLAGS) $(ALL_CXXFLAGS) -MMD -MP -c -o $@ $<
 
+# The CUDA backend. What it lacks it finds in the program that loads it.
+$(BUILD)/liblockstep_cuda.so: $(CUDA_OBJECTS)
+	$(call quiet,LINK,$@)$(CXX) $(filter-out -rdynamic,$(ALL_LDFLAGS)) -shared -o $@ $^ $(CUDA_LDLIBS)
+
+$(BUILD)/cuda/%.cu.o: %.cu
+	@mkdir -p $(@D)
+	$(call quiet,NVCC,$<)$(NVCC) -Isrc $(NVCC_FLAGS) -MD -MF $(@:.o=.d) -c -o $@ $<
+
+$(BUILD)/cuda/%.cpp.o: %.cpp | libraries
+	@mkdir -p $(@D)
+	$(call quiet,CXX,$<)$(CXX) $(CPPFLAGS) $(CUDA_INCLUDES) $(VERSION_FLAGS) $(ALL_CXXFLAGS) -fPIC -MMD -MP -c -o $@ $<
+
+# The same for the stand-in; .cu files as C++.
+FAKE_GPU_CPPFLAGS = -Itest/fake_gpu/include -Itest/fake_gpu -Itest $(CPPFLAGS) $(CUDA_INCLUDES) $(VERSION_FLAGS) -DLOCKSTEP_FAKE_GPU
+$(BUILD)/fake_gpu/%.o: % | libraries
+	@mkdir -p $(@D)
+	$(call quiet,CXX,$<)$(CXX) $(FAKE_GPU_CPPFLAGS) $(ALL_CXXFLAGS) $(FAKE_GPU_COVERAGE) -fPIC -MMD -MP -x c++ -c -o $@ $<
+
+$(BUILD)/fake_gpu/liblockstep_cuda.so: $(FAKE_GPU_OBJECTS)
+	$(call quiet,LINK,$@)$(CXX) $(filter-out -rdynamic,$(ALL_LDFLAGS)) $(FAKE_GPU_COVERAGE) -shared -o $@ $^ $(FAKE_GPU_LDLIBS)
+
+$(BUILD)/test/fake_gpu/tests: $(FAKE_GPU_UNIT_SOURCES:%=$(BUILD)/fake_gpu/%.o) $(FAKE_GPU_OBJECTS) $(BUILD)/liblockstep.a
+	@mkdir -p $(@D)
+	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) $(FAKE_GPU_COVERAGE) -o $@ $(filter %.o,$^) $(WHOLE_LIBRARY) $(LDLIBS) $(FAKE_GPU_LDLIBS)
+
+$(BUILD)/test/fake_gpu/mpi_tests: $(FAKE_GPU_MPI_SOURCES:%=$(BUILD)/fake_gpu/%.o) $(FAKE_GPU_OBJECTS) $(BUILD)/liblockstep.a
+	@mkdir -p $(@D)
+	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) $(FAKE_GPU_COVERAGE) -o $@ $(filter %.o,$^) $(WHOLE_LIBRARY) $(LDLIBS) $(FAKE_GPU_LDLIBS)
+
 $(BUILD)/test/unit/tests: $(UNIT_OBJECTS) $(BUILD)/liblockstep.a
-	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(WHOLE_LIBRARY) $(LDLIBS)
 
 $(BUILD)/test/mpi/tests: $(MPI_OBJECTS) $(BUILD)/test/unit/data_fixture.o $(BUILD)/liblockstep.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
@@ -353,7 +417,7 @@ $(BUILD)/src/device/cpu/parallel.o: ALL_CXXFLAGS += $(OPENMP)
 $(BUILD)/src/device/cpu/adamw.o: ALL_CXXFLAGS += -fno-math-errno
 
 # The version is compiled into one file; it is built again when git's description changes.
-$(BUILD)/src/cli/version.o: CPPFLAGS += $(VERSION_FLAGS)
+$(BUILD)/src/cli/version.o $(BUILD)/src/device/cuda_library.o: CPPFLAGS += $(VERSION_FLAGS)
 $(BUILD)/src/cli/version.o: $(BUILD)/git-$(subst /,-,$(GIT))
 $(BUILD)/git-$(subst /,-,$(GIT)):
 	@mkdir -p $(@D) && rm -f $(BUILD)/git-* && touch $@

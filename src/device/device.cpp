@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cmath>
+
 #include "core/error.h"
 
 namespace lockstep::device {
@@ -55,6 +58,26 @@ void Device::upload(std::span<const std::uint8_t> host, const Tensor& tensor) {
 void Device::download(const Tensor& tensor, std::span<float> host) {
   require_count(host.size(), tensor);
   download_bytes(tensor.f32(), host.size_bytes(), host.data());
+}
+
+void Device::download(const Tensor& tensor, std::span<double> host) {
+  require_count(host.size(), tensor);
+  download_bytes(tensor.f64(), host.size_bytes(), host.data());
+}
+
+void Device::download(const Tensor& tensor, std::span<std::uint8_t> host) {
+  require_count(host.size(), tensor);
+  download_bytes(tensor.u8(), host.size_bytes(), host.data());
+}
+
+LossSum Device::read_loss(const Tensor& sums) {
+  std::array<double, 3> host{};
+  download(sums, std::span<double>(host));
+  if (host[2] > 0) {
+    throw Error(ExitCode::bad_data,
+                fmt::format("{} labels of a micro-batch are no class of the model", std::llround(host[2])));
+  }
+  return {host[0], std::llround(host[1]), 0};
 }
 
 }  // namespace lockstep::device

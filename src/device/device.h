@@ -8,6 +8,15 @@
 // in every other operation and in the files. Reordering the weights costs 1 us, so nothing is cached between
 // micro-batches.
 //
+// Order. Operations happen in the order in which they were called, as if each had happened when its call
+// returns; a device may still be at work then. Only download() and synchronise() wait for it. One thread at a
+// time calls.
+//
+// Types. Values are f32, or bf16 or f16 in mixed precision: what an operation calls x, y, dx, dy, residual,
+// logits, and the weight of a linear layer or a convolution have one type. All other floating-point tensors
+// (biases, gradients of parameters, moments, scale and shift, targets, state of optimizers) are f32, sums in
+// f64 say so. Products and sums are made in f32 at least and rounded once.
+//
 // Conventions. Outputs come last. A Tensor is a handle, so `const Tensor&` says nothing about its contents.
 // Outputs are written in full unless `accumulate` asks to add. Input and output may be the same tensor only
 // where a comment says so. Wrong shapes or types are Error(internal): the layers check what users can get
@@ -17,9 +26,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "device/pool.h"
 #include "device/tensor.h"
@@ -62,9 +73,11 @@ struct ChannelMoments {
   float epsilon = 1e-5f;
 };
 
+// What a loss comes to over the samples of a micro-batch. On the device: f64 [3], in this order.
 struct LossSum {
   double loss = 0.;          // summed over the samples, not averaged
-  std::int64_t correct = 0;  // samples whose largest logit is at the label
+  std::int64_t correct = 0;  // samples whose largest logit is at the label; 0 where there are no labels
+  std::int64_t invalid = 0;  // samples whose label is outside 0..classes-1: they count nowhere else
 };
 
 struct SgdArguments {
@@ -94,8 +107,16 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
+  virtual std::string_view kind() const = 0;  // "cpu", "cuda"
   // What bitwise equality depends on, in one line: type, instruction set, library version, threads.
   virtual std::string description() const = 0;
+
+  // Comes back when everything that was called before is done. Errors of the device appear here, or in any
+  // later call.
+  virtual void synchronise() {}
+  // Called again and again, by the thread that waits, while synchronise() or download() waits for the device;
+  // ends the wait by throwing. For whoever can tell why the device does not come to an end: a communicator.
+  virtual void set_monitor(std::function<void()> /*monitor*/) {}
 
   // Undefined contents. 256-byte aligned.
   Tensor empty(const Shape& shape, DType dtype = DType::f32);
@@ -108,11 +129,16 @@ class Device {
   void upload(std::span<const std::int64_t> host, const Tensor& tensor);
   void upload(std::span<const std::uint8_t> host, const Tensor& tensor);
   void download(const Tensor& tensor, std::span<float> host);
+  void download(const Tensor& tensor, std::span<double> host);
+  void download(const Tensor& tensor, std::span<std::uint8_t> host);
+  // Waits. Error(bad_data) where a label was invalid.
+  LossSum read_loss(const Tensor& sums);
 
   // ---- Element by element, any shape
   // ------------------------------------------------------------------------
   virtual void fill(float value, const Tensor& x) = 0;
-  virtual void copy(const Tensor& x, const Tensor& y) = 0;
+  virtual void copy(const Tensor& x, const Tensor& y) = 0;  // of one type, any
+  virtual void cast(const Tensor& x, const Tensor& y) = 0;  // between f32, bf16 and f16, to nearest even
   virtual void scale(float a, const Tensor& x) = 0;                       // x *= a
   virtual void axpy(float a, const Tensor& x, const Tensor& y) = 0;       // y += a x
   virtual void lerp(float weight, const Tensor& x, const Tensor& y) = 0;  // y += weight (x - y)
@@ -121,9 +147,9 @@ class Device {
   virtual void relu_backward(const Tensor& dy, const Tensor& y, const Tensor& dx) = 0;
 
   // ---- Reductions
-  // ------------------------------------------------------------------------------------------- Sum of x[i]^2
-  // in f64, blocks added in a fixed order: the same bits for any number of threads.
-  virtual double sum_of_squares(const Tensor& x) = 0;
+  // Sum of x[i]^2 into an f64 tensor of one element, blocks added in a fixed order: the same bits for any
+  // number of threads. x is f32.
+  virtual void sum_of_squares(const Tensor& x, const Tensor& sum) = 0;
 
   // ---- Linear: x [n, in], weight [out, in], bias [out], y [n, out]
   // ------------------------------------------
@@ -189,16 +215,17 @@ class Device {
                                 const Tensor& dx) = 0;
 
   // ---- Losses
-  // Of logits [n, classes] and labels (i64) [n]. Fills dlogits [n, classes] with the gradient of the SUM of
-  // the losses unless it is an empty tensor. With label smoothing s in [0, 1] the target is 1 - s at the
-  // label plus s / classes everywhere. A label outside 0..classes-1 is Error(bad_data). Ties go to the lowest
-  // class.
-  virtual LossSum softmax_cross_entropy(const Tensor& logits, const Tensor& labels, double label_smoothing,
-                                        const Tensor& dlogits) = 0;
+  // Of logits [n, classes] and labels (i64) [n] into sums (f64 [3], a LossSum). Fills dlogits [n, classes]
+  // with `gradient_scale` times the gradient of the SUM of the losses unless it is an empty tensor. With label
+  // smoothing s in [0, 1] the target is 1 - s at the label plus s / classes everywhere. Ties go to the lowest
+  // class. The sums are the same bits for any number of threads.
+  virtual void softmax_cross_entropy(const Tensor& logits, const Tensor& labels, double label_smoothing,
+                                     float gradient_scale, const Tensor& dlogits, const Tensor& sums) = 0;
   // Of predictions and targets [n, width]: the sum over the samples of the mean over a sample's width of
-  // (prediction - target)^2, in f64. Fills dpredictions [n, width] with its gradient unless that is empty.
-  virtual double mean_squared_error(const Tensor& predictions, const Tensor& targets,
-                                    const Tensor& dpredictions) = 0;
+  // (prediction - target)^2, in f64. Fills dpredictions [n, width] with gradient_scale times its gradient
+  // unless that is empty.
+  virtual void mean_squared_error(const Tensor& predictions, const Tensor& targets, float gradient_scale,
+                                  const Tensor& dpredictions, const Tensor& sums) = 0;
 
   // ---- Optimizer
   // -------------------------------------------------------------------------------------------- g =

@@ -15,6 +15,7 @@ std::size_t size_of(DType dtype) {
     case DType::bf16:
     case DType::f16:
       return 2;
+    case DType::f64:
     case DType::i64:
       return 8;
     case DType::u8:
@@ -31,6 +32,8 @@ std::string_view name_of(DType dtype) {
       return "bf16";
     case DType::f16:
       return "f16";
+    case DType::f64:
+      return "f64";
     case DType::i64:
       return "i64";
     case DType::u8:

@@ -10,7 +10,7 @@
 
 namespace lockstep::device {
 
-enum class DType : std::uint8_t { f32, bf16, f16, i64, u8 };
+enum class DType : std::uint8_t { f32, bf16, f16, f64, i64, u8 };
 
 std::size_t size_of(DType dtype);
 std::string_view name_of(DType dtype);
@@ -34,6 +34,7 @@ class Tensor {
   // The address in the device's memory. Only src/device may follow it: it need not be the host's memory.
   // A type other than the tensor's is Error(internal).
   float* f32() const { return static_cast<float*>(address(DType::f32)); }
+  double* f64() const { return static_cast<double*>(address(DType::f64)); }
   std::int64_t* i64() const { return static_cast<std::int64_t*>(address(DType::i64)); }
   std::uint8_t* u8() const { return static_cast<std::uint8_t*>(address(DType::u8)); }
   void* data() const { return address(dtype_); }

@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "data/dataset.h"
 #include "doctor/probes.h"
+#include "device/cpu/cpu_device.h"
 #include "train/data_check.h"
 #include "train/learner.h"
 
@@ -35,7 +36,7 @@ data::Batch made_up_batch(const data::Dataset& dataset, std::int64_t size) {
 }
 
 Facts measure_model(const train::Config& config, int threads, const data::Dataset& dataset) {
-  train::Learner learner(config, threads, dataset.sample_shape(), dataset.outputs());
+  train::Learner learner(config, std::make_unique<device::CpuDevice>(threads), dataset.sample_shape(), dataset.outputs());
   const data::Batch batch = made_up_batch(dataset, std::min(config.train.micro_batch, dataset.size()));
   learner.train(batch, 0, false);  // generates the code
   int rounds = 0;

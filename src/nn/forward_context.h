@@ -11,6 +11,7 @@ struct ForwardContext {
   std::uint64_t seed = 0;                    // the run's seed
   std::int64_t step = 0;                     // optimizer step
   std::span<const std::int64_t> sample_ids;  // one per row of the micro-batch; outlives the forward pass
+  float loss_scale = 1.f;                    // times the gradients: keeps those of f16 from vanishing
 };
 
 }  // namespace lockstep::nn

@@ -4,6 +4,7 @@
 
 #include "data/content_check.h"
 #include "data/dataset.h"
+#include "device/cpu/cpu_device.h"
 #include "train/data_check.h"
 #include "train/identity.h"
 #include "train/learner.h"
@@ -31,7 +32,7 @@ std::string check(const ResolvedConfig& resolved) {
     check_same_kind(train_data, test_data);
     if (look_inside) check_y(test_data);
   }
-  const Learner learner(config, 1, train_data.sample_shape(), train_data.outputs());
+  const Learner learner(config, std::make_unique<device::CpuDevice>(1), train_data.sample_shape(), train_data.outputs());
   learner.check_micro_batches(config.train.micro_batch, train_data.size());
   return fmt::format("{} with {} parameters on {}; 1 to {} ranks; run folder {}", config.model.name,
                      learner.parameter_count(), identity_of(train_data), config.virtual_workers(),

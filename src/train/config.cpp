@@ -84,6 +84,10 @@ std::vector<Key> make_keys() {
        real(&C::train, &C::Train::label_smoothing, 0, 1)},
       {"train.threads", "0", "threads per rank; 0: SLURM_CPUS_PER_TASK, else 1", allowed,
        whole(&C::train, &C::Train::threads, 0, 1024)},
+      {"train.device", "auto", "cpu, cuda, or auto: a GPU for each rank where there is one", allowed,
+       one_of(&C::train, &C::Train::device, {"auto", "cpu", "cuda"})},
+      {"train.precision", "f32", "of activations and products: f32, bf16, or fp16 with loss scaling", refused,
+       one_of(&C::train, &C::Train::precision, {"f32", "bf16", "fp16"})},
 
       {"eval.every", "0", "steps between evaluations on the test split; 0: only at the end", allowed,
        whole(&C::eval, &C::Eval::every, 0)},

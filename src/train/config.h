@@ -57,6 +57,8 @@ struct Config {
     std::string loss;
     double label_smoothing = 0;
     std::int64_t threads = 0;  // 0: what the launcher gives this task
+    std::string device;
+    std::string precision;  // the weights themselves, their gradients and the optimizer's state are f32
   } train;
   struct Eval {
     std::int64_t every = 0;  // steps; 0: only at the end

@@ -48,7 +48,7 @@ std::optional<Evaluation> evaluate(Learner& learner, const data::Dataset& datase
     while (next < end && slurm::received_stop_signal() == 0) {
       auto batch = reader.next(look_up);
       if (!batch) continue;
-      const BatchResult result = learner.evaluate(*batch);
+      const device::LossSum result = learner.evaluate(*batch);
       slots[static_cast<std::size_t>(next)] = result.loss;
       slots[count + static_cast<std::size_t>(next)] = static_cast<double>(result.correct);
       reader.recycle(std::move(*batch));

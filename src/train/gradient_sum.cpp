@@ -2,12 +2,16 @@
 
 #include "comm/host_communicator.h"
 #include "comm/mpi_transport.h"
+#include "comm/open_communicator.h"
 
 namespace lockstep::train {
 
-std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& ranks, const Config& config,
-                                                          const Log& log) {
+std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& ranks, device::Device& device,
+                                                          const Config& config,                                                          const Log& log) {
   comm::HostCommunicatorOptions options;
+  if (device.kind() != "cpu") {
+    return comm::open_device_communicator(ranks, device, 2 * config.limits.step + 60);
+  }
   // The watchdog knows more about a step that hangs: it comes first.
   options.limit_seconds = 2 * config.limits.step + 60;
   options.algorithm = comm::algorithm_named(config.comm.algorithm).value();

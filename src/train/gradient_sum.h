@@ -8,6 +8,7 @@
 #include "comm/reducer.h"
 #include "core/log.h"
 #include "core/trace.h"
+#include "device/device.h"
 #include "train/config.h"
 #include "train/learner.h"
 
@@ -15,8 +16,8 @@ namespace lockstep::train {
 
 // Collective. The log hears, from any thread, when sums are not made as the places of the ranks promise; it
 // must outlive the communicator.
-std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& ranks, const Config& config,
-                                                          const Log& log);
+std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& ranks, device::Device& device,
+                                                          const Config& config,                                                          const Log& log);
 
 // All must outlive it; `trace` may be null. Throws Error(bad_config) for more ranks than lanes.
 std::unique_ptr<comm::Reducer> make_reducer(comm::Communicator& comm, const Learner& learner,

@@ -5,8 +5,8 @@
 
 namespace lockstep::train {
 
-void LaneStatistics::record(int lane) {
-  if (learner_.statistic_count() > 0) learner_.take_statistics(packet_.attached(lane));
+void LaneStatistics::record(int lane, const Trained& trained) {
+  if (learner_.statistic_count() > 0) learner_.read_statistics(trained, packet_.attached(lane));
 }
 
 bool LaneStatistics::finite(std::span<const double> samples) const {

@@ -16,8 +16,8 @@ class LaneStatistics {
   // Both must outlive it. The packet's lanes have learner.statistic_count() numbers attached.
   LaneStatistics(Learner& learner, comm::StepPacket& packet) : learner_(learner), packet_(packet) {}
 
-  // Keeps those of the micro-batch that the learner has just trained on, for one of this rank's lanes.
-  void record(int lane);
+  // Keeps those of a micro-batch, for one of this rank's lanes. Waits for the device.
+  void record(int lane, const Trained& trained);
   // Once the packet is gathered, on all ranks alike: whether the running statistics would stay finite. Lanes
   // without samples have no part: `samples` holds each lane's number of samples.
   bool finite(std::span<const double> samples) const;

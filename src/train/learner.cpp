@@ -4,9 +4,9 @@
 
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "core/error.h"
-#include "device/cpu/cpu_device.h"
 #include "models/registry.h"
 #include "nn/batch_norm2d.h"
 #include "nn/tape.h"
@@ -40,11 +40,11 @@ data::Batch target_of(const data::Batch& batch, std::int64_t row) {
 
 }  // namespace
 
-Learner::Learner(const Config& config, int threads, const std::vector<std::int64_t>& sample_shape,
-                 std::int64_t outputs)
+Learner::Learner(const Config& config, std::unique_ptr<device::Device> device,
+                 const std::vector<std::int64_t>& sample_shape, std::int64_t outputs)
     : seed_(config.run.seed),
       sample_shape_(sample_shape),
-      device_(std::make_unique<device::CpuDevice>(threads)),
+      device_(std::move(device)),
       objective_(config.train) {
   const models::ModelOptions model{config.model.hidden, config.model.channels, config.model.dropout,
                                    config.model.depth};
@@ -73,24 +73,23 @@ device::Tensor Learner::upload(const data::Batch& batch) const {
   return x;
 }
 
-BatchResult Learner::train(const data::Batch& batch, std::int64_t step, bool accumulate,
-                           const std::function<void(std::size_t)>& on_gradient_final) {
+Trained Learner::train(const data::Batch& batch, std::int64_t step, bool accumulate,
+                       const std::function<void(std::size_t)>& on_gradient_final) {
   std::optional<Span> span(std::in_place, trace_, "forward", "compute");
   nn::Tape tape(model_->parameters(), {true, seed_, step, batch.ids});
   const nn::Variable outputs = model_->forward(tape, tape.input(upload(batch)));
-  const BatchResult result = objective_(tape, outputs, batch);
+  const device::Tensor sums = objective_(tape, outputs, batch);
   span.emplace(trace_, "backward", "compute");
   tape.backward({accumulate, on_gradient_final});
-  statistics_ = tape.statistics();
-  return result;
+  return {sums, tape.statistics()};
 }
 
-BatchResult Learner::evaluate(const data::Batch& batch) {
+device::LossSum Learner::evaluate(const data::Batch& batch) {
   const Span span(trace_, "forward", "compute");
   std::optional<optim::WeightAverage::InUse> averaged;
   if (average_) averaged.emplace(*average_);
   nn::Tape tape(model_->parameters(), {false, seed_, 0, batch.ids});
-  return objective_(tape, model_->forward(tape, tape.input(upload(batch))), batch);
+  return device_->read_loss(objective_(tape, model_->forward(tape, tape.input(upload(batch))), batch));
 }
 
 std::vector<double> Learner::sample_losses(const data::Batch& batch, std::int64_t step, bool training) {
@@ -101,7 +100,7 @@ std::vector<double> Learner::sample_losses(const data::Batch& batch, std::int64_
   std::vector<double> losses;
   for (std::int64_t row = 0; row < batch.size; ++row) {
     const nn::Variable output = of_rows.input(outputs.slice(row * width, device::Shape{1, width}));
-    losses.push_back(objective_(of_rows, output, target_of(batch, row)).loss);
+    losses.push_back(device_->read_loss(objective_(of_rows, output, target_of(batch, row))).loss);
   }
   return losses;
 }
@@ -121,8 +120,8 @@ std::int64_t Learner::statistic_count() const {
   return buffers ? buffers.count() : 0;
 }
 
-void Learner::take_statistics(std::span<float> values) const {
-  device_->download(statistics_, values);
+void Learner::read_statistics(const Trained& trained, std::span<float> values) const {
+  device_->download(trained.statistics, values);
 }
 
 void Learner::absorb_statistics(std::span<const float> values) {

@@ -23,13 +23,19 @@
 
 namespace lockstep::train {
 
+// What a training pass over a micro-batch leaves on the device, which may still be at work on it.
+struct Trained {
+  device::Tensor sums;        // Device::read_loss
+  device::Tensor statistics;  // of batch normalisation, Learner::statistic_count() numbers; else empty
+};
+
 class Learner {
  public:
-  // `sample_shape` as the shards have it: [features], [height, width] or [channels, height, width].
+  // Lives on `device`. `sample_shape` as the shards have it: [features], [height, width] or [channels, height, width].
   // `outputs`: numbers that the model puts out for each sample, Dataset::outputs(). Throws Error(bad_config)
   // where the model does not fit the data.
-  Learner(const Config& config, int threads, const std::vector<std::int64_t>& sample_shape,
-          std::int64_t outputs);
+  Learner(const Config& config, std::unique_ptr<device::Device> device,
+          const std::vector<std::int64_t>& sample_shape, std::int64_t outputs);
 
   // Throws Error(bad_config) where a micro-batch of an epoch of `samples` would be too small for the model.
   void check_micro_batches(std::int64_t micro_batch, std::int64_t samples) const;
@@ -40,17 +46,20 @@ class Learner {
   // Forward and backward of one micro-batch at `step` (steps done before it). The gradient of the SUM of the
   // losses replaces the gradients or, with `accumulate`, is added to them. `on_gradient_final` as for
   // nn::BackwardOptions.
-  BatchResult train(const data::Batch& batch, std::int64_t step, bool accumulate,
-                    const std::function<void(std::size_t parameter)>& on_gradient_final = {});
+  Trained train(const data::Batch& batch, std::int64_t step, bool accumulate,
+                const std::function<void(std::size_t parameter)>& on_gradient_final = {});
 
-  // What the last train() has recorded for the model's running statistics, so many numbers; 0 for a model
-  // without. absorb_statistics() moves the running ones by one micro-batch's.
+  // Waits for the device. Throws Error(bad_data) where a label is no class of the model.
+  device::LossSum read_loss(const Trained& trained) const { return device_->read_loss(trained.sums); }
+
+  // What train() records for the model's running statistics, so many numbers; 0 for a model without.
+  // absorb_statistics() moves the running ones by one micro-batch's.
   std::int64_t statistic_count() const;
-  void take_statistics(std::span<float> values) const;
+  void read_statistics(const Trained& trained, std::span<float> values) const;
   void absorb_statistics(std::span<const float> values);
 
   // Of the weights' average where there is one (optim.ema_decay), without label smoothing.
-  BatchResult evaluate(const data::Batch& batch);
+  device::LossSum evaluate(const data::Batch& batch);
 
   // Whether results count right answers.
   bool counts_correct() const { return objective_.counts_correct(); }
@@ -110,7 +119,6 @@ class Learner {
   std::optional<optim::WeightAverage> average_;
   Objective objective_;
   std::int64_t updates_ = 0;
-  device::Tensor statistics_;
 };
 
 }  // namespace lockstep::train

@@ -15,12 +15,12 @@ Objective::Objective(const Config::Train& config)
     : kind_(config.loss == "mse" ? Kind::mse : Kind::cross_entropy),
       label_smoothing_(config.label_smoothing) {}
 
-BatchResult Objective::operator()(nn::Tape& tape, const nn::Variable& outputs,
-                                  const data::Batch& batch) const {
+device::Tensor Objective::operator()(nn::Tape& tape, const nn::Variable& outputs,
+                                     const data::Batch& batch) const {
   return kind_ == Kind::mse ? mse(tape, outputs, batch) : cross_entropy(tape, outputs, batch);
 }
 
-BatchResult Objective::cross_entropy(nn::Tape& tape, const nn::Variable& outputs,
+device::Tensor Objective::cross_entropy(nn::Tape& tape, const nn::Variable& outputs,
                                      const data::Batch& batch) const {
   if (static_cast<std::int64_t>(batch.y.size()) != batch.size) {
     throw Error(
@@ -32,11 +32,10 @@ BatchResult Objective::cross_entropy(nn::Tape& tape, const nn::Variable& outputs
   const device::Tensor labels = tape.device().empty({batch.size}, device::DType::i64);
   tape.device().upload(std::span<const std::int64_t>(host), labels);
   const double smoothing = tape.training() ? label_smoothing_ : 0.;
-  const device::LossSum sum = nn::softmax_cross_entropy(tape, outputs, labels, smoothing);
-  return {sum.loss, sum.correct};
+  return nn::softmax_cross_entropy(tape, outputs, labels, smoothing);
 }
 
-BatchResult Objective::mse(nn::Tape& tape, const nn::Variable& outputs, const data::Batch& batch) const {
+device::Tensor Objective::mse(nn::Tape& tape, const nn::Variable& outputs, const data::Batch& batch) const {
   if (static_cast<std::int64_t>(batch.targets.size()) != outputs.value.count()) {
     throw Error(ExitCode::bad_config,
                 fmt::format("train.loss = mse needs {} numbers for each sample, and these data have {}: set "
@@ -46,7 +45,7 @@ BatchResult Objective::mse(nn::Tape& tape, const nn::Variable& outputs, const da
   }
   const device::Tensor targets = tape.device().empty(outputs.value.shape());
   tape.device().upload(std::span<const float>(batch.targets), targets);
-  return {nn::mean_squared_error(tape, outputs, targets), 0};
+  return nn::mean_squared_error(tape, outputs, targets);
 }
 
 }  // namespace lockstep::train

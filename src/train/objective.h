@@ -7,12 +7,6 @@
 
 namespace lockstep::train {
 
-// Sums over the samples of one micro-batch.
-struct BatchResult {
-  double loss = 0;
-  std::int64_t correct = 0;  // 0 where the targets are numbers
-};
-
 class Objective {
  public:
   explicit Objective(const Config::Train& config);
@@ -20,16 +14,16 @@ class Objective {
   // Whether there are right and wrong answers to count.
   bool counts_correct() const { return kind_ == Kind::cross_entropy; }
 
-  // The loss of `outputs` [n, classes or target width] against the batch's labels or targets; its gradient
-  // waits on the tape. Label smoothing is part of the loss that is trained on, not of the one that is
+  // The loss of `outputs` [n, classes or target width] against the batch's labels or targets, on the device
+  // (Device::read_loss); its gradient waits on the tape. Label smoothing is part of the loss that is trained on, not of the one that is
   // evaluated. Throws Error(bad_config) where the batch has not what this loss needs.
-  BatchResult operator()(nn::Tape& tape, const nn::Variable& outputs, const data::Batch& batch) const;
+  device::Tensor operator()(nn::Tape& tape, const nn::Variable& outputs, const data::Batch& batch) const;
 
  private:
   enum class Kind { cross_entropy, mse };
 
-  BatchResult cross_entropy(nn::Tape& tape, const nn::Variable& outputs, const data::Batch& batch) const;
-  BatchResult mse(nn::Tape& tape, const nn::Variable& outputs, const data::Batch& batch) const;
+  device::Tensor cross_entropy(nn::Tape& tape, const nn::Variable& outputs, const data::Batch& batch) const;
+  device::Tensor mse(nn::Tape& tape, const nn::Variable& outputs, const data::Batch& batch) const;
 
   Kind kind_;
   double label_smoothing_;

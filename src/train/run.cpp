@@ -15,6 +15,7 @@
 #include "train/data_check.h"
 #include "train/gradient_sum.h"
 #include "train/identity.h"
+#include "train/rank_device.h"
 #include "train/resume.h"
 #include "train/signal_report.h"
 
@@ -37,7 +38,6 @@ Run::Run(const Setting& setting)
     : setting_(setting),
       config_(setting.resolved.config),
       threads_(threads_of(config_, setting.allocation)),
-      reducer_comm_(gradient_communicator(setting.comm, config_, setting.log)),
       checkpoint_comm_(setting.comm.native()),
       guard_(config_.guard),
       best_(config_.eval) {
@@ -49,11 +49,13 @@ Run::~Run() = default;
 void Run::prepare() {
   open_data();
   check_same_data();
+  auto device = open_rank_device(setting_.comm, config_.train.device, threads_, setting_.log);
   comm::agree(setting_.comm, "build the model", [&] {
     check_fits(config_, *train_data_);
-    learner_.emplace(config_, threads_, train_data_->sample_shape(), train_data_->outputs());
+    learner_.emplace(config_, std::move(device), train_data_->sample_shape(), train_data_->outputs());
     learner_->check_micro_batches(config_.train.micro_batch, train_data_->size());
   });
+  reducer_comm_ = gradient_communicator(setting_.comm, learner_->device(), config_, setting_.log);
 }
 
 void Run::start(const RunOptions& options) {

@@ -136,12 +136,12 @@ class Run {
   const Config& config_;
   int threads_;
   std::unique_ptr<Trace> trace_;  // null: none; outlives all that writes to it
-  std::unique_ptr<comm::Communicator> reducer_comm_;
   comm::MpiGroup checkpoint_comm_;
 
   std::optional<data::Dataset> train_data_;
   std::optional<data::Dataset> test_data_;
   std::optional<Learner> learner_;
+  std::unique_ptr<comm::Communicator> reducer_comm_;
   std::unique_ptr<comm::Reducer> reducer_;
   std::optional<data::Loader> loader_;
   std::optional<Stepper> stepper_;

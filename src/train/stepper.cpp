@@ -59,28 +59,38 @@ StopVotes Stepper::compute(std::int64_t steps_done, StepReport& report) {
     }
     const double ready = monotonic_seconds();
     report.data_seconds += ready - asked;
-    double loss = 0;
-    if (batch->size > 0) {
-      train_lane(lane, *batch, steps_done);
-      loss = packet_.value(loss_sum, lane) / static_cast<double>(batch->size);
-    }
-    taken_.push_back({std::move(*batch), loss});
+    taken_.push_back({std::move(*batch), 0});
+    if (taken_.back().batch.size > 0) train_lane(lane, taken_.back().batch, steps_done);
     report.compute_seconds += monotonic_seconds() - ready;
   }
+  const double begin = monotonic_seconds();
+  read_results();
+  report.compute_seconds += monotonic_seconds() - begin;
   return {};
 }
 
 void Stepper::train_lane(int lane, const data::Batch& batch, std::int64_t steps_done) {
   const comm::Reducer::Place place = reducer_.begin_lane(lane);
   learner_.use_gradients(place.gradient);
-  const BatchResult result = learner_.train(batch, steps_done, place.accumulate,
-                                            [this](std::size_t p) { reducer_.finish_parameter(p); });
-  statistics_.record(lane);
-  packet_.set(loss_sum, lane, result.loss);
-  packet_.set(correct_count, lane, static_cast<double>(result.correct));
-  packet_.set(sample_count, lane, static_cast<double>(batch.size));
+  trained_.push_back(learner_.train(batch, steps_done, place.accumulate,
+                                    [this](std::size_t p) { reducer_.finish_parameter(p); }));
   const Span span(trace_, "add to the tree", "reduction");
   reducer_.end_lane();
+}
+
+// Here, once in a step, the device is waited for: it works on one micro-batch while the next is prepared.
+void Stepper::read_results() {
+  auto trained = trained_.begin();
+  for (TakenBatch& taken : taken_) {
+    if (taken.batch.size == 0) continue;
+    const auto lane = static_cast<int>(taken.batch.lane);
+    const device::LossSum result = learner_.read_loss(*trained);
+    statistics_.record(lane, *trained++);
+    packet_.set(loss_sum, lane, result.loss);
+    packet_.set(correct_count, lane, static_cast<double>(result.correct));
+    packet_.set(sample_count, lane, static_cast<double>(taken.batch.size));
+    taken.loss = result.loss / static_cast<double>(taken.batch.size);
+  }
 }
 
 // With overlap other ranks count on this one's gradients as soon as it has begun the step: they are summed
@@ -164,12 +174,14 @@ void Stepper::sum_gradients(StepReport& report) {
   const double begin = monotonic_seconds();
   const Span reduction(trace_, "reduction", "reduction");
   learner_.use_gradients(reducer_.finish());
+  learner_.device().synchronise();
   report.communication_seconds += monotonic_seconds() - begin;
 }
 
 void Stepper::recycle() {
   for (TakenBatch& taken : taken_) loader_.recycle(std::move(taken.batch));
   taken_.clear();
+  trained_.clear();
 }
 
 double Stepper::learning_rate(std::int64_t steps_done) const {

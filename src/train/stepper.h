@@ -72,6 +72,8 @@ class Stepper {
   // up; they stay, whatever the clock says afterwards.
   StopVotes compute(std::int64_t steps_done, StepReport& report);
   void train_lane(int lane, const data::Batch& batch, std::int64_t steps_done);
+  // Of all lanes that have run, into the packet.
+  void read_results();
   // What the ranks tell each other, into the report.
   void agree(StopVotes mine, StepReport& report);
   // What the loss and the counts of all lanes come to.
@@ -94,6 +96,7 @@ class Stepper {
   LaneRange lanes_;
   // Of the present step. Kept until it is decided: a small part of what the loader holds for these lanes.
   std::vector<TakenBatch> taken_;
+  std::vector<Trained> trained_;  // of those with samples
   comm::StepPacket packet_;
   LaneStatistics statistics_;
   optim::ScheduleOptions schedule_;

@@ -38,9 +38,9 @@ bool gradient_is_bad(Learner& learner, const data::Batch& batch, std::int64_t st
 }
 
 bool statistics_are_bad(Learner& learner, const data::Batch& batch, std::int64_t steps_done) {
-  learner.train(batch, steps_done, false);
+  const Trained trained = learner.train(batch, steps_done, false);
   std::vector<float> statistics(static_cast<std::size_t>(learner.statistic_count()));
-  learner.take_statistics(statistics);
+  learner.read_statistics(trained, statistics);
   return !std::all_of(statistics.begin(), statistics.end(), [](float x) { return std::isfinite(x); });
 }
 

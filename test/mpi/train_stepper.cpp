@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "device/cpu/cpu_device.h"
 #include "../unit/data_fixture.h"
 #include "comm/host_communicator.h"
 #include "comm/mpi_group.h"
@@ -32,7 +33,7 @@ TEST_CASE("a step that was given up at the deadline is a vote to stop, whatever 
   const data::Dataset dataset = data::Dataset::open(folder.path());
   const train::Config config = defaults();
   comm::MpiGroup comm(MPI_COMM_SELF);
-  train::Learner learner(config, 1, dataset.sample_shape(), dataset.outputs());
+  train::Learner learner(config, std::make_unique<device::CpuDevice>(1), dataset.sample_shape(), dataset.outputs());
   comm::HostCommunicator gradients(comm::make_mpi_transport(comm), {});
   const auto reducer = comm::make_reducer(gradients, learner.device(), learner.gradients(),
                                           learner.gradient_slices(), comm::ReducerOptions{});

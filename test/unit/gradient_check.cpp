@@ -1,3 +1,5 @@
+#include <span>
+
 #include "gradient_check.h"
 
 #include <catch2/catch.hpp>
@@ -24,6 +26,14 @@ device::Tensor pattern_tensor(device::Device& device, const device::Shape& shape
 std::vector<float> to_host(device::Device& device, const device::Tensor& tensor) {
   std::vector<float> host(static_cast<std::size_t>(tensor.count()));
   device.download(tensor, host);
+  return host;
+}
+
+double sum_of_squares(device::Device& device, const device::Tensor& tensor) {
+  const device::Tensor sum = device.empty({1}, device::DType::f64);
+  device.sum_of_squares(tensor, sum);
+  double host = 0.;
+  device.download(sum, std::span(&host, 1));
   return host;
 }
 

@@ -19,6 +19,8 @@ device::Tensor pattern_tensor(device::Device& device, const device::Shape& shape
 
 std::vector<float> to_host(device::Device& device, const device::Tensor& tensor);
 
+double sum_of_squares(device::Device& device, const device::Tensor& tensor);
+
 // f(x, parameters) = sum of the outputs times a fixed pattern, with outputs in f32 and the sum in f64. Each
 // element of x and of every parameter moves by 2^-8 both ways (all our operations are piecewise linear, so a
 // large step costs nothing and keeps rounding small). Tolerance: 2e-3 + 1e-3 |gradient|. Elements whose

@@ -57,10 +57,10 @@ Batch make_batch(CpuDevice& device, std::span<const std::int64_t> sample_shape, 
 
 LossSum train(Model& model, const Batch& batch, bool accumulate) {
   Tape tape(model.parameters(), {.training = true, .seed = 3, .step = 1, .sample_ids = batch.ids});
-  const LossSum loss =
+  const Tensor sums =
       lockstep::nn::softmax_cross_entropy(tape, model.forward(tape, tape.input(batch.x)), batch.y);
   tape.backward({.accumulate = accumulate, .on_gradient_final = {}});
-  return loss;
+  return tape.device().read_loss(sums);
 }
 
 std::vector<std::vector<float>> gradients(CpuDevice& device, const Model& model) {

@@ -102,7 +102,8 @@ TEST_CASE("loss, gradients and evaluation of resnet18 are PyTorch's", "[models]"
   const Tensor labels = device.empty({6}, DType::i64);
   device.upload(std::vector<std::int64_t>{0, 3, 6, 9, 2, 5}, labels);
   Tape tape(model->parameters(), {.training = true, .seed = 1, .step = 0, .sample_ids = {}});
-  const auto sum = lockstep::nn::softmax_cross_entropy(tape, model->forward(tape, tape.input(x)), labels);
+  const auto sum = device.read_loss(
+      lockstep::nn::softmax_cross_entropy(tape, model->forward(tape, tape.input(x)), labels));
   CHECK(sum.loss == Approx(lockstep::test::resnet18_reference.loss).epsilon(1e-5));
   tape.backward();
   for (const auto& wanted : lockstep::test::resnet18_reference.gradients) {
@@ -122,8 +123,8 @@ TEST_CASE("loss, gradients and evaluation of resnet18 are PyTorch's", "[models]"
   }
   lockstep::nn::update_running_statistics(model->parameters(), tape.statistics());
   Tape evaluation(model->parameters(), {});
-  const auto evaluated = lockstep::nn::softmax_cross_entropy(
-      evaluation, model->forward(evaluation, evaluation.input(x)), labels);
+  const auto evaluated = device.read_loss(lockstep::nn::softmax_cross_entropy(
+      evaluation, model->forward(evaluation, evaluation.input(x)), labels));
   CHECK(evaluated.loss == Approx(lockstep::test::resnet18_evaluation).epsilon(1e-5));
 }
 

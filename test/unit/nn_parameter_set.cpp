@@ -40,7 +40,7 @@ TEST_CASE("parameters lie in reverse order, aligned, by weight decay", "[nn]") {
     for (const float value : to_host(device, parameter.value)) sum += static_cast<double>(value) * value;
   }
   double flat = 0.;
-  for (const auto& group : parameters.groups()) flat += device.sum_of_squares(group.values);
+  for (const auto& group : parameters.groups()) flat += lockstep::test::sum_of_squares(device, group.values);
   CHECK(flat == Approx(sum).epsilon(1e-12));
 }
 
@@ -139,5 +139,5 @@ TEST_CASE("values and state are exported and imported by parameter", "[nn]") {
 
   const std::vector<Tensor> state{device.zeros(parameters.groups()[0].values.shape())};
   device.fill(2.f, parameters[0].slice_of(state));
-  CHECK(device.sum_of_squares(state[0]) == 24.);
+  CHECK(lockstep::test::sum_of_squares(device, state[0]) == 24.);
 }

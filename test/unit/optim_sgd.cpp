@@ -41,7 +41,7 @@ TEST_CASE("sgd with momentum and weight decay, by hand", "[optim]") {
   sgd->step({.learning_rate = 0.5, .gradient_scale = 0.25});
   CHECK(to_host(device, parameters[1].value) == std::vector<float>{3.375f});
   // Padding has stayed zero.
-  CHECK(device.sum_of_squares(sgd->state()[0].buffers[1]) == 0.5625);
+  CHECK(lockstep::test::sum_of_squares(device, sgd->state()[0].buffers[1]) == 0.5625);
 }
 
 TEST_CASE("optimizers refuse what cannot work", "[optim]") {
@@ -73,9 +73,9 @@ TEST_CASE("gradient norm and clipping", "[optim]") {
 TEST_CASE("the sum of squares has the same bits for any number of threads", "[optim]") {
   const std::int64_t count = GENERATE(0, 1, 7, 16384, 100003);
   CpuDevice one(1);
-  const double wanted = one.sum_of_squares(lockstep::test::pattern_tensor(one, {count}, 1));
+  const double wanted = lockstep::test::sum_of_squares(one, lockstep::test::pattern_tensor(one, {count}, 1));
   CpuDevice two(2);
-  CHECK(two.sum_of_squares(lockstep::test::pattern_tensor(two, {count}, 1)) == wanted);
+  CHECK(lockstep::test::sum_of_squares(two, lockstep::test::pattern_tensor(two, {count}, 1)) == wanted);
   double reference = 0.;
   for (const float value : lockstep::test::pattern(count, 1)) reference += static_cast<double>(value) * value;
   CHECK(wanted == Approx(reference).epsilon(1e-13));

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "device/cpu/cpu_device.h"
 #include "core/error.h"
 
 using lockstep::train::Config;
@@ -23,7 +24,7 @@ Config resnet20() {
 }  // namespace
 
 TEST_CASE("micro-batches too small for batch normalisation are refused before the first step", "[train]") {
-  const Learner one_pixel(resnet20(), 1, {4, 4}, 10);  // in the last stage
+  const Learner one_pixel(resnet20(), std::make_unique<lockstep::device::CpuDevice>(1), {4, 4}, 10);  // in the last stage
   CHECK_NOTHROW(one_pixel.check_micro_batches(4, 16));
   CHECK_NOTHROW(one_pixel.check_micro_batches(4, 18));
   CHECK_NOTHROW(one_pixel.check_micro_batches(4, 0));
@@ -36,12 +37,12 @@ TEST_CASE("micro-batches too small for batch normalisation are refused before th
       CHECK_THAT(error.what(), Catch::Contains("leaves a micro-batch of 1"));
     }
   }
-  const Learner four_pixels(resnet20(), 1, {8, 8}, 10);
+  const Learner four_pixels(resnet20(), std::make_unique<lockstep::device::CpuDevice>(1), {8, 8}, 10);
   CHECK_NOTHROW(four_pixels.check_micro_batches(1, 17));
 }
 
 TEST_CASE("running statistics are state of the model, not parameters", "[train]") {
-  Learner learner(resnet20(), 1, {8, 8}, 10);
+  Learner learner(resnet20(), std::make_unique<lockstep::device::CpuDevice>(1), {8, 8}, 10);
   CHECK(learner.statistic_count() == 1376);
   const auto value_of = [&](const std::string& name) {
     auto snapshot = learner.snapshot();

@@ -12,6 +12,7 @@
 #include "optim/schedule.h"
 #include "oracle_file.h"
 #include "ranks.h"
+#include "device/cpu/cpu_device.h"
 #include "train/config.h"
 #include "train/learner.h"
 
@@ -150,7 +151,7 @@ void repeat(const std::string& model, const std::string& title, std::int64_t mic
   const std::string group = "cases/" + title;
   const Config config = config_of(file, group);
   const Samples samples(file, config.train.loss == "mse");
-  Learner learner(config, 1, samples.sample_shape, samples.outputs());
+  Learner learner(config, std::make_unique<lockstep::device::CpuDevice>(1), samples.sample_shape, samples.outputs());
   start_from(file, learner);
 
   const auto steps = static_cast<std::int64_t>(file.number("/", "steps"));
@@ -163,8 +164,10 @@ void repeat(const std::string& model, const std::string& title, std::int64_t mic
   const std::int64_t micro_batch = batch / micro_batches;
   for (std::int64_t step = 0; step < steps; ++step) {
     double loss = 0.;
+    lockstep::train::Trained trained;
     for (std::int64_t i = 0; i < micro_batches; ++i) {
-      loss += learner.train(samples.batch(step * batch + i * micro_batch, micro_batch), step, i > 0).loss;
+      trained = learner.train(samples.batch(step * batch + i * micro_batch, micro_batch), step, i > 0);
+      loss += learner.read_loss(trained).loss;
     }
     INFO("step " << step);
     const auto at = static_cast<std::size_t>(step);
@@ -177,7 +180,7 @@ void repeat(const std::string& model, const std::string& title, std::int64_t mic
     if (learner.statistic_count() == 0) continue;
     // One micro-batch: more of them would have other statistics than PyTorch's whole batch.
     std::vector<float> statistics(static_cast<std::size_t>(learner.statistic_count()));
-    learner.take_statistics(statistics);
+    learner.read_statistics(trained, statistics);
     learner.absorb_statistics(statistics);
   }
   CHECK(learner.updates() == steps);
@@ -216,7 +219,7 @@ TEST_CASE("two ranks in fast mode train as two of PyTorch's DistributedDataParal
   // HDF5 is not for several threads at once.
   std::vector<std::unique_ptr<Learner>> learners;
   for (int rank = 0; rank < ranks; ++rank) {
-    learners.push_back(std::make_unique<Learner>(config, 1, samples.sample_shape, samples.outputs()));
+    learners.push_back(std::make_unique<Learner>(config, std::make_unique<lockstep::device::CpuDevice>(1), samples.sample_shape, samples.outputs()));
     start_from(file, *learners.back());
   }
   for (const bool overlap : {false, true}) {
@@ -239,10 +242,10 @@ TEST_CASE("two ranks in fast mode train as two of PyTorch's DistributedDataParal
         const auto place = reducer->begin_lane(rank);
         learner.use_gradients(place.gradient);
         const Batch mine = samples.batch(step * batch + rank * batch / ranks, batch / ranks);
-        losses[at].push_back(learner
-                                 .train(mine, step, place.accumulate,
-                                        [&](std::size_t parameter) { reducer->finish_parameter(parameter); })
-                                 .loss);
+        const auto trained =
+            learner.train(mine, step, place.accumulate,
+                          [&](std::size_t parameter) { reducer->finish_parameter(parameter); });
+        losses[at].push_back(learner.read_loss(trained).loss);
         reducer->end_lane();
         learner.use_gradients(reducer->finish());
         learner.update(rates[static_cast<std::size_t>(step)], mean);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "device/cpu/cpu_device.h"
 #include "train/learner.h"
 
 using namespace lockstep::train;
@@ -56,7 +57,7 @@ TEST_CASE("without a majority nobody is called sound", "[train]") {
 }
 
 TEST_CASE("the hash of the state has every tensor by name and knows each bit", "[train]") {
-  Learner learner(small_mlp("adamw"), 1, {5}, 3);
+  Learner learner(small_mlp("adamw"), std::make_unique<lockstep::device::CpuDevice>(1), {5}, 3);
   const StateHash before = learner.state_hash();
   CHECK(names(before) == std::vector<std::string>{
                              "ema/fc1.bias", "ema/fc1.weight", "ema/fc2.bias", "ema/fc2.weight",

@@ -22,16 +22,18 @@ class CpuDevice final : public Device {
   explicit CpuDevice(int threads = 1);
   ~CpuDevice() override;
 
+  std::string_view kind() const override { return "cpu"; }
   std::string description() const override;
 
   void fill(float value, const Tensor& x) override;
   void copy(const Tensor& x, const Tensor& y) override;
+  void cast(const Tensor& x, const Tensor& y) override;
   void scale(float a, const Tensor& x) override;
   void axpy(float a, const Tensor& x, const Tensor& y) override;
   void lerp(float weight, const Tensor& x, const Tensor& y) override;
   void relu_forward(const Tensor& x, const Tensor& y) override;
   void relu_backward(const Tensor& dy, const Tensor& y, const Tensor& dx) override;
-  double sum_of_squares(const Tensor& x) override;
+  void sum_of_squares(const Tensor& x, const Tensor& sum) override;
   void linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation,
                       const Tensor& y) override;
   void linear_backward_data(const Tensor& dy, const Tensor& weight, const Tensor& dx) override;
@@ -63,10 +65,10 @@ class CpuDevice final : public Device {
   void dropout_forward(const Tensor& x, const DropoutKey& key, std::span<const std::int64_t> sample_ids,
                        const Tensor& y, const Tensor& mask) override;
   void dropout_backward(const Tensor& dy, const Tensor& mask, double probability, const Tensor& dx) override;
-  LossSum softmax_cross_entropy(const Tensor& logits, const Tensor& labels, double label_smoothing,
-                                const Tensor& dlogits) override;
-  double mean_squared_error(const Tensor& predictions, const Tensor& targets,
-                            const Tensor& dpredictions) override;
+  void softmax_cross_entropy(const Tensor& logits, const Tensor& labels, double label_smoothing,
+                             float gradient_scale, const Tensor& dlogits, const Tensor& sums) override;
+  void mean_squared_error(const Tensor& predictions, const Tensor& targets, float gradient_scale,
+                          const Tensor& dpredictions, const Tensor& sums) override;
   void sgd_step(const SgdArguments& arguments, const Tensor& gradient, const Tensor& value,
                 const Tensor& velocity) override;
   void adamw_step(const AdamwArguments& arguments, const Tensor& gradient, const Tensor& value,

@@ -45,6 +45,11 @@ void CpuDevice::copy(const Tensor& x, const Tensor& y) {
       [=](std::int64_t first, std::int64_t last) { std::copy(from + first, from + last, to + first); });
 }
 
+void CpuDevice::cast(const Tensor& x, const Tensor& y) {
+  require_shape(y, x.shape(), "cast: y");
+  copy(x, y);
+}
+
 void CpuDevice::scale(float a, const Tensor& x) {
   float* values = x.f32();
   cpu::for_each_chunk(

@@ -1,9 +1,10 @@
 #include "device/cpu/cpu_device.h"
+#include "device/cpu/write_loss.h"
 
 namespace lockstep::device {
 
-double CpuDevice::mean_squared_error(const Tensor& predictions, const Tensor& targets,
-                                     const Tensor& dpredictions) {
+void CpuDevice::mean_squared_error(const Tensor& predictions, const Tensor& targets, float gradient_scale,
+                                   const Tensor& dpredictions, const Tensor& sums) {
   require_shape(targets, predictions.shape(), "mean_squared_error: targets");
   if (dpredictions) require_shape(dpredictions, predictions.shape(), "mean_squared_error: dpredictions");
   const std::int64_t n = predictions.shape()[0];
@@ -18,11 +19,11 @@ double CpuDevice::mean_squared_error(const Tensor& predictions, const Tensor& ta
     for (std::int64_t j = i * width; j < (i + 1) * width; ++j) {
       const double difference = static_cast<double>(prediction[j]) - target[j];
       sum += difference * difference;
-      if (gradient != nullptr) gradient[j] = static_cast<float>(2. * share * difference);
+      if (gradient != nullptr) gradient[j] = gradient_scale * static_cast<float>(2. * share * difference);
     }
     loss += share * sum;
   }
-  return loss;
+  cpu::write_loss({loss, 0, 0}, sums);
 }
 
 }  // namespace lockstep::device

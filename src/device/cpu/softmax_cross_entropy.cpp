@@ -1,16 +1,16 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "core/error.h"
 #include "device/cpu/cpu_device.h"
+#include "device/cpu/write_loss.h"
 
 namespace lockstep::device {
 
-LossSum CpuDevice::softmax_cross_entropy(const Tensor& logits, const Tensor& labels, double label_smoothing,
-                                         const Tensor& dlogits) {
+using cpu::write_loss;
+
+void CpuDevice::softmax_cross_entropy(const Tensor& logits, const Tensor& labels, double label_smoothing,
+                                      float gradient_scale, const Tensor& dlogits, const Tensor& sums) {
   const std::int64_t n = logits.shape()[0];
   const std::int64_t classes = logits.shape()[1];
   require_shape(labels, {n}, "softmax_cross_entropy: labels");
@@ -21,13 +21,10 @@ LossSum CpuDevice::softmax_cross_entropy(const Tensor& logits, const Tensor& lab
   const double everywhere = label_smoothing / static_cast<double>(classes);
   const double at_label = 1. - label_smoothing;
   LossSum result;
-  for (std::int64_t i = 0; i < n; ++i, row += classes) {
+  for (std::int64_t i = 0; i < n; ++i, row += classes, gradient += gradient == nullptr ? 0 : classes) {
     if (label[i] < 0 || label[i] >= classes) {
-      throw Error(
-          ExitCode::bad_data,
-          fmt::format("label {} of sample {} in a micro-batch is not in 0..{}: set the number of classes "
-                      "to the data's",
-                      label[i], i, classes - 1));
+      ++result.invalid;
+      continue;
     }
     const float* largest = std::max_element(row, row + classes);
     double sum = 0.;
@@ -40,12 +37,11 @@ LossSum CpuDevice::softmax_cross_entropy(const Tensor& logits, const Tensor& lab
     result.correct += largest == row + label[i] && !std::isnan(sum) ? 1 : 0;
     if (gradient == nullptr) continue;
     for (std::int64_t j = 0; j < classes; ++j) {
-      gradient[j] =
-          static_cast<float>(std::exp(row[j] - log_sum) - everywhere - (j == label[i] ? at_label : 0.));
+      const double slope = std::exp(row[j] - log_sum) - everywhere - (j == label[i] ? at_label : 0.);
+      gradient[j] = gradient_scale * static_cast<float>(slope);
     }
-    gradient += classes;
   }
-  return result;
+  write_loss(result, sums);
 }
 
 }  // namespace lockstep::device

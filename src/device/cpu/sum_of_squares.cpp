@@ -33,7 +33,8 @@ double sum_range(const float* x, std::int64_t count) {
 
 }  // namespace
 
-double CpuDevice::sum_of_squares(const Tensor& x) {
+void CpuDevice::sum_of_squares(const Tensor& x, const Tensor& sum) {
+  require_shape(sum, {1}, "sum_of_squares: sum");
   const float* values = x.f32();
   constexpr std::int64_t chunk = cpu::elements_per_chunk;
   std::vector<double> partial(static_cast<std::size_t>((x.count() + chunk - 1) / chunk));
@@ -41,7 +42,7 @@ double CpuDevice::sum_of_squares(const Tensor& x) {
   cpu::for_each_chunk(threads_, x.count(), chunk, [=](std::int64_t first, std::int64_t last) {
     sums[first / chunk] = sum_range(values + first, last - first);
   });
-  return std::accumulate(partial.begin(), partial.end(), 0.);
+  sum.f64()[0] = std::accumulate(partial.begin(), partial.end(), 0.);
 }
 
 }  // namespace lockstep::device

@@ -1,0 +1,36 @@
+// The CUDA backend is a library of its own, liblockstep_cuda.so, which is loaded when a GPU is wanted: the
+// program needs none of NVIDIA's libraries to start, and runs on nodes that have none.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "device/device.h"
+#include "device/open_device.h"
+
+namespace lockstep::device {
+
+// What the library offers, exported as `lockstep_cuda_backend`.
+struct CudaBackend {
+  const char* version;  // must be the program's
+  // GPUs that this process may use; 0 with the reason in words.
+  int (*count)(std::string& reason);
+  std::unique_ptr<Device> (*open)(const DeviceRequest& request);
+};
+
+class CudaLibrary {
+ public:
+  // Loads it (once loaded it stays), from LOCKSTEP_CUDA_LIBRARY if the environment has it, else from beside
+  // the program or from ../lib/lockstep. Throws Error(bad_config) that says what is missing.
+  CudaLibrary();
+
+  const CudaBackend& backend() const;
+  // An exported object, for other folders' entry points. Throws Error(internal) where there is none.
+  const void* find(const char* name) const;
+
+ private:
+  void* handle_;  // never closed: objects of the library's classes may live to the end
+  std::string path_;
+};
+
+}  // namespace lockstep::device

@@ -1,0 +1,34 @@
+#include "device/open_device.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "device/cpu/cpu_device.h"
+#include "device/cuda_library.h"
+
+namespace lockstep::device {
+
+namespace {
+
+OpenedDevice open_cpu(const DeviceRequest& request, std::string note) {
+  return {std::make_unique<CpuDevice>(request.threads), std::move(note)};
+}
+
+}  // namespace
+
+OpenedDevice open_device(const DeviceRequest& request) {
+  if (request.kind == "cpu") return open_cpu(request, {});
+  const bool wanted = request.kind == "cuda";
+  try {
+    const CudaLibrary library;
+    std::string reason;
+    if (library.backend().count(reason) > 0) return {library.backend().open(request), {}};
+    if (wanted) throw Error(ExitCode::bad_config, "train.device = cuda: " + reason);
+    return open_cpu(request, reason);
+  } catch (const Error& error) {
+    if (wanted) throw;
+    return open_cpu(request, error.what());
+  }
+}
+
+}  // namespace lockstep::device
