@@ -1,21 +1,24 @@
-// The communicator for tensors on GPUs: NCCL's, from the CUDA backend (device/cuda_library.h).
+// Communicators for tensors that are not in the host's memory, which a device's library brings along.
 #pragma once
 
 #include <memory>
 
 #include "comm/communicator.h"
+#include "comm/host_communicator.h"
 #include "comm/mpi_group.h"
+#include "comm/transport.h"
 #include "device/device.h"
 
 namespace lockstep::comm {
 
-// What the backend exports as `lockstep_nccl_backend`.
-struct NcclBackend {
-  std::unique_ptr<Communicator> (*open)(const MpiGroup& ranks, device::Device& device, double limit_seconds);
+// What the CUDA backend exports as `lockstep_nccl_communicators`.
+struct DeviceCommunicators {
+  std::unique_ptr<Communicator> (*open)(device::Device& device, std::unique_ptr<Transport> transport,
+                                        const HostCommunicatorOptions& options);
 };
 
-// Collective. `ranks` brings the ranks together and tells who is missing; `device`, a GPU, must outlive the
-// communicator. limit_seconds: for each call, from its beginning.
+// For tensors of this device, which is not the CPU; `limit_seconds`: of each call. Collective. At most one at
+// a time for a device, and its duplicates; the device must outlive them.
 std::unique_ptr<Communicator> open_device_communicator(const MpiGroup& ranks, device::Device& device,
                                                        double limit_seconds);
 
