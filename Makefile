@@ -18,6 +18,8 @@ CUDA_HOME  ?= $(or $(CUDA_PATH),/usr/local/cuda)
 NCCL_HOME  ?=
 CUDNN_HOME ?=
 CUDA       ?= $(if $(and $(wildcard $(CUDA_HOME)/bin/nvcc),$(call cuda_header,cudnn.h),$(call cuda_header,nccl.h)),1,0)
+CUDA_MISSING = $(if $(wildcard $(CUDA_HOME)/bin/nvcc),$(if $(call cuda_header,cudnn.h),$(if $(call cuda_header,nccl.h),CUDA=0,no nccl.h; set NCCL_HOME),no \
+                 cudnn.h; set CUDNN_HOME),no $(CUDA_HOME)/bin/nvcc; set CUDA_HOME)
 # Machine code for these, and PTX of the last for what comes after.
 CUDA_ARCHS ?= 80 90 100
 JOBS       ?= $(shell nproc 2>/dev/null || echo 2)
@@ -140,6 +142,7 @@ BINDIR   = $(DESTDIR)$(PREFIX)/bin
 SHAREDIR = $(DESTDIR)$(PREFIX)/share/lockstep
 DOCDIR   = $(DESTDIR)$(PREFIX)/share/doc/lockstep
 PLUGIN_PLACE = $(SLURM_PLUGIN_DIR)/spank_lockstep.so
+CUDA_PLACE   = $(PREFIX)/lib/lockstep/liblockstep_cuda.so
 # Debug information of the plugin and nccl-setup is not installed; STRIP= leaves it in.
 STRIP ?= -s
 
@@ -155,22 +158,25 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 # ---- Targets ----------------------------------------------------------------------------------------------
 .DEFAULT_GOAL := all
 .PHONY: docs all help info packages needed-packages lint-packages libraries programs spank stage test demo bench
-.PHONY: asan reliability soak
+.PHONY: asan reliability soak cuda-note cuda-check
 .PHONY: bench-launch bench-comm bench-steps fuzz fuzz-programs lint tidy sanitize install install-spank copy-spank uninstall deb clean
 .DELETE_ON_ERROR:
 # Objects of one program alone are kept as well: the next build needs them.
 .SECONDARY:
 
-all: $(BUILD)/lockstep $(CUDA_LIBRARY) $(SPANK_PROGRAMS)  ## build the program, the SPANK plugin and nccl-setup (the default)
+all: $(BUILD)/lockstep $(CUDA_LIBRARY) $(SPANK_PROGRAMS) | $(if $(CUDA_LIBRARY),,cuda-note)  ## build the program, the SPANK plugin and nccl-setup (the default)
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 	@echo "  variables: PREFIX DESTDIR CXX CXXFLAGS BUILD JOBS V=1 ASAN=1 UBSAN=1 SLURM_INCLUDE"
+	@echo "             CUDA=0 CUDA_HOME CUDNN_HOME NCCL_HOME CUDA_ARCHS=\"80 90\""
 	@echo "             SLURM_PLUGIN_DIR (or in config.mk);"
 	@echo "             make test SUITES=\"unit mpi\" runs only these"
 
 info:  ## tell compiler, flags, and which libraries and programs are found
 	@CXX='$(CXX)' PKG_CONFIG='$(PKG_CONFIG)' FLAGS='$(CPPFLAGS) $(ALL_CXXFLAGS)' LIBS='$(LDLIBS)' \
+	  CUDA='$(CUDA_LIBRARY)' CUDA_HOME='$(CUDA_HOME)' CUDA_ARCHS='$(CUDA_ARCHS)' CUDA_MISSING='$(CUDA_MISSING)' \
+	  CUDNN_HEADER='$(call cuda_header,cudnn.h)' NCCL_HEADER='$(call cuda_header,nccl.h)' \
 	  SLURM_INCLUDE='$(SLURM_INCLUDE)' test/setup/info $(wildcard config.mk)
 
 packages: needed-packages  ## install what is missing of Debian's packages (as root), or say what is missing
@@ -181,6 +187,14 @@ needed-packages:
 
 lint-packages:
 	@test/setup/packages $(PACKAGES) $(LINT_PACKAGES)
+
+cuda-note:
+	@echo 'CUDA  left out: $(if $(filter 0,$(CUDA)),$(CUDA_MISSING),CUDA=$(CUDA))'
+
+cuda-check: needed-packages  ## build the CUDA backend by nvcc, warnings as errors, and link it with NVIDIA's own libraries
+	@$(if $(CUDA_LIBRARY),:,echo 'cuda-check: $(CUDA_MISSING)' >&2; false)
+	$(AGAIN) $(BUILD)/cuda/lockstep-linked
+	@echo "1 passed, 0 failed: $(words $(CUDA_SOURCES)) sources for $(CUDA_ARCHS), nothing is undefined"
 
 test: packages  ## install what is missing, build, run all tests
 	$(AGAIN) programs stage
@@ -245,11 +259,12 @@ fuzz-programs: $(addprefix $(BUILD)/test/fuzz/,$(FUZZ_TARGETS) $(TRAINER_FUZZ_TA
 # What jobs on the test cluster and in the demo run: an installed tree, as a site would have it.
 stage: $(BUILD)/lockstep $(SPANK_PROGRAMS)
 	@rm -rf $(BUILD)/stage
-	@$(MAKE) --no-print-directory install PREFIX=$(abspath $(BUILD)/stage) DESTDIR= \
+	@$(MAKE) --no-print-directory install CUDA=0 PREFIX=$(abspath $(BUILD)/stage) DESTDIR= \
 	  SLURM_PLUGIN_DIR=$(abspath $(BUILD)/stage)/lib/slurm >/dev/null
 
-install: $(BUILD)/lockstep copy-spank  ## copy programs, plugin, scripts, recipes and docs below $(DESTDIR)$(PREFIX)
+install: $(BUILD)/lockstep $(CUDA_LIBRARY) copy-spank  ## copy programs, plugin, scripts, recipes and docs below $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(BUILD)/lockstep $(BINDIR)/lockstep
+	$(if $(CUDA_LIBRARY),install -D -m 755 $(CUDA_LIBRARY) $(DESTDIR)$(CUDA_PLACE))
 	@set -e; copy() { install -D -m $$(test -x $$1 && echo 755 || echo 644) $$1 $$2/$$1; }; \
 	for file in $(SHARED); do copy $$file $(SHAREDIR); done; \
 	for file in $(DOCS); do copy $$file $(DOCDIR); done
@@ -283,7 +298,7 @@ else
 endif
 
 uninstall:  ## remove what install has copied, and nothing else
-	rm -f $(BINDIR)/lockstep $(BINDIR)/nccl-setup $(DESTDIR)$(PLUGIN_PLACE)
+	rm -f $(BINDIR)/lockstep $(BINDIR)/nccl-setup $(DESTDIR)$(PLUGIN_PLACE) $(DESTDIR)$(CUDA_PLACE)
 	@rm -f $(SHARED:%=$(SHAREDIR)/%) $(DOCS:%=$(DOCDIR)/%) $(PROFILES:%=$(SHAREDIR)/profiles/%)
 	@for folder in $(SHAREDIR) $(DOCDIR); do \
 	  [ ! -d $$folder ] || find $$folder -depth -type d -empty -delete; done
@@ -325,6 +340,10 @@ $(BUILD)/cuda/%.cu.o: %.cu
 $(BUILD)/cuda/%.cpp.o: %.cpp | libraries
 	@mkdir -p $(@D)
 	$(call quiet,CXX,$<)$(CXX) $(CPPFLAGS) $(CUDA_INCLUDES) $(VERSION_FLAGS) $(ALL_CXXFLAGS) -fPIC -MMD -MP -c -o $@ $<
+
+# Program and backend in one, for the linker to tell what is missing.
+$(BUILD)/cuda/lockstep-linked: $(BUILD)/src/cli/main.o $(CUDA_OBJECTS) $(BUILD)/liblockstep.a
+	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -Wl,-z,defs -o $@ $(filter %.o,$^) $(WHOLE_LIBRARY) $(LDLIBS) $(CUDA_LDLIBS)
 
 # The same for the stand-in; .cu files as C++.
 FAKE_GPU_CPPFLAGS = -Itest/fake_gpu/include -Itest/fake_gpu -Itest $(CPPFLAGS) $(CUDA_INCLUDES) $(VERSION_FLAGS) -DLOCKSTEP_FAKE_GPU
@@ -424,7 +443,8 @@ $(BUILD)/git-$(subst /,-,$(GIT)):
 
 # ---- Linting ----------------------------------------------------------------------------------------------
 SPANK_SOURCES := $(filter spank/%,$(SETUP_SOURCES)) $(COMMAND_SOURCES) $(if $(PLUGIN),$(PLUGIN_SOURCES))
-TIDIED := $(patsubst %.cpp,$(BUILD)/lint/%.tidy,$(SOURCES) $(SPANK_SOURCES))
+TIDIED := $(patsubst %.cpp,$(BUILD)/lint/%.tidy,$(SOURCES) $(SPANK_SOURCES)) \
+          $(if $(FAKE_GPU),$(CUDA_SOURCES:%=$(BUILD)/lint/%.tidy))
 
 .PHONY: lint-checks
 lint-checks:
@@ -434,12 +454,21 @@ tidy: $(TIDIED)
 
 TIDY_FLAGS = $(CPPFLAGS) $(VERSION_FLAGS)
 $(BUILD)/lint/spank/%.tidy: TIDY_FLAGS = $(PIC_CPPFLAGS)
+# As the stand-in sees them: kernels too.
+$(CUDA_SOURCES:%=$(BUILD)/lint/%.tidy): TIDY_FLAGS = $(FAKE_GPU_CPPFLAGS) -x c++
 
 # A file is looked at again only when it, a header of it, or the set of checks has changed.
+define tidy_up
+@mkdir -p $(@D)
+$(call quiet,TIDY,$<)clang-tidy --quiet $< -- $(TIDY_FLAGS) -std=c++20 -Wall -Wextra 2>$@.log \
+  || { cat $@.log; exit 1; }
+@$(CXX) $(TIDY_FLAGS) -std=c++20 -MM -MP -MT $@ -MF $@.d $< && touch $@
+endef
+
 $(BUILD)/lint/%.tidy: %.cpp .clang-tidy | libraries
-	@mkdir -p $(@D)
-	$(call quiet,TIDY,$<)clang-tidy --quiet $< -- $(TIDY_FLAGS) -std=c++20 -Wall -Wextra 2>$@.log \
-	  || { cat $@.log; exit 1; }
-	@$(CXX) $(TIDY_FLAGS) -std=c++20 -MM -MP -MT $@ -MF $@.d $< && touch $@
+	$(tidy_up)
+
+$(BUILD)/lint/%.tidy: % .clang-tidy | libraries
+	$(tidy_up)
 
 -include $(DEPENDENCIES) $(TIDIED:=.d)

@@ -9,7 +9,7 @@
 #include <utility>
 
 #ifndef __CUDACC__
-#include "emulated_kernels.h"
+#include <emulated_kernels.h>
 #endif
 
 #include "device/cuda/check.h"
