@@ -1,6 +1,6 @@
-// NVIDIA GPUs: cuBLASLt for matrix products, cuDNN for convolutions, kernels of our own for the rest. One file
-// per operation. All work goes to one stream, in the order of the calls; uploads go over a stream of their
-// own, behind events.
+// NVIDIA GPUs: cuBLASLt for matrix products, cuDNN for convolutions, kernels of our own for the rest. One
+// file per operation. All work goes to one stream, in the order of the calls; uploads go over a stream of
+// their own, behind events.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,14 +10,13 @@
 #include <span>
 #include <string>
 
+#include "device/cuda/resources.h"
 #include "device/device.h"
-#include "device/open_device.h"
 
 namespace lockstep::device {
 
 namespace cuda {
 struct Libraries;  // handles of cuBLASLt and cuDNN, plans and workspaces
-class Staging;     // page-locked memory that uploads go through
 }  // namespace cuda
 
 class CudaDevice final : public Device {
@@ -33,7 +32,7 @@ class CudaDevice final : public Device {
 
   int ordinal() const { return ordinal_; }
   // What all operations are queued on.
-  cudaStream_t stream() const { return stream_; }
+  cudaStream_t stream() const { return compute_->get(); }
 
   void fill(float value, const Tensor& x) override;
   void copy(const Tensor& x, const Tensor& y) override;
@@ -90,15 +89,14 @@ class CudaDevice final : public Device {
 
  private:
   // Waits for an event while the monitor looks.
-  void wait_for(cudaEvent_t event);
+  void wait_for(const cuda::Event& event);
   cuda::Libraries& libraries();
 
   int ordinal_;
   std::function<void()> monitor_;
-  cudaStream_t stream_ = nullptr;
-  cudaEvent_t done_ = nullptr;
-  std::unique_ptr<cuda::Staging> staging_;
-  std::unique_ptr<cuda::Libraries> libraries_;
+  std::unique_ptr<cuda::Stream> compute_;
+  std::unique_ptr<cuda::Event> done_;
+  std::shared_ptr<cuda::Libraries> libraries_;  // shared: to be destroyed where its type is not known
 };
 
 }  // namespace lockstep::device

@@ -1,0 +1,59 @@
+// Owners of what the CUDA runtime hands out. All throw what check() throws.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+namespace lockstep::device::cuda {
+
+// A stream that waits for no other: the legacy stream is never used.
+class Stream {
+ public:
+  Stream();
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  cudaStream_t get() const { return stream_; }
+  // What is queued here from now on waits for the event.
+  void wait_for(cudaEvent_t event) const;
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+// A place in a stream; without times.
+class Event {
+ public:
+  Event();
+  ~Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  cudaEvent_t get() const { return event_; }
+  void record(const Stream& stream) const;
+  // Whether all that was queued before it is done.
+  bool done() const;
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+// Memory of the host that the device copies from and to by itself.
+class PageLocked {
+ public:
+  explicit PageLocked(std::size_t bytes);
+  ~PageLocked();
+  PageLocked(const PageLocked&) = delete;
+  PageLocked& operator=(const PageLocked&) = delete;
+
+  std::byte* data() const { return static_cast<std::byte*>(address_); }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  void* address_ = nullptr;
+  std::size_t bytes_;
+};
+
+}  // namespace lockstep::device::cuda
