@@ -1,0 +1,72 @@
+// Convolutions by cuDNN's calls of one operation each (cudnnConvolutionForward and so on; deprecated in
+// favour of graphs, but complete), on images in NHWC and filters in [out, kh, kw, in].
+//
+// Algorithms. Images and filters in NHWC are documented (cuDNN API reference, tables of supported
+// configurations of the three calls) for forward IMPLICIT_GEMM and IMPLICIT_PRECOMP_GEMM and for backward
+// ALGO_0 and ALGO_1, 2 dimensions, packed, in FLOAT_CONFIG, PSEUDO_HALF_CONFIG and PSEUDO_BFLOAT16_CONFIG: x,
+// w and y of one type, sums in f32. ALGO_0 of both backward directions is documented as not deterministic,
+// ALGO_1 as deterministic. That leaves IMPLICIT_PRECOMP_GEMM and twice ALGO_1: no search, no trial, the same
+// bits at each start. f32 takes FMA_MATH, since any other type may round to TF32.
+#pragma once
+
+#include <cudnn.h>
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "device/cuda/descriptor.h"
+#include "device/device.h"
+#include "device/tensor.h"
+
+namespace lockstep::device::cuda {
+
+struct ConvolutionShape {
+  std::int64_t n, height, width, in, out, kernel_height, kernel_width, stride, padding;
+  DType dtype;  // of images and filter
+  auto operator<=>(const ConvolutionShape&) const = default;
+};
+
+// One shape's descriptors.
+class Convolution {
+ public:
+  Convolution(cudnnHandle_t library, const ConvolutionShape& shape);
+  ~Convolution();
+  Convolution(const Convolution&) = delete;
+  Convolution& operator=(const Convolution&) = delete;
+
+  // Bytes of workspace that a call needs; asked of cuDNN once, at least 1.
+  std::int64_t forward_workspace();
+  std::int64_t backward_data_workspace();
+  std::int64_t backward_filter_workspace();
+
+  // All tensors of the shape's type. The result is overwritten.
+  void forward(const Tensor& x, const Tensor& filter, const Tensor& workspace, const Tensor& y);
+  void backward_data(const Tensor& dy, const Tensor& filter, const Tensor& workspace, const Tensor& dx);
+  void backward_filter(const Tensor& x, const Tensor& dy, const Tensor& workspace, const Tensor& dfilter);
+
+ private:
+  struct Descriptors;
+
+  cudnnHandle_t library_;
+  std::string text_;  // for errors
+  std::unique_ptr<Descriptors> descriptors_;
+  std::int64_t forward_workspace_ = 0;  // 0: not asked yet
+  std::int64_t backward_data_workspace_ = 0;
+  std::int64_t backward_filter_workspace_ = 0;
+};
+
+class Convolutions {
+ public:
+  explicit Convolutions(cudaStream_t stream);  // of all calls
+
+  Convolution& of(const ConvolutionShape& shape);
+
+ private:
+  Descriptor<cudnnHandle_t, cudnnDestroy> library_;
+  std::map<ConvolutionShape, std::unique_ptr<Convolution>> convolutions_;
+};
+
+}  // namespace lockstep::device::cuda
