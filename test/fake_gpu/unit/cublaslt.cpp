@@ -1,0 +1,206 @@
+// What the stand-in for cuBLASLt computes, and what it does not let pass.
+#include <cublasLt.h>
+#include <cuda_bf16.h>
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "death.h"
+#include "device_array.h"
+
+using Catch::Contains;
+using fake_gpu::DeviceArray;
+using fake_gpu::last_words;
+using fake_gpu::Stream;
+
+namespace {
+
+constexpr std::size_t workspace_bytes = 8192;
+
+// d = epilogue(op(a) op(b) + beta d), column by column; a test changes what it is about.
+struct Product {
+  cudaDataType_t in = CUDA_R_32F;
+  cudaDataType_t out = CUDA_R_32F;
+  cublasOperation_t transposed_a = CUBLAS_OP_N;
+  std::uint64_t a_rows = 2, a_columns = 3, b_rows = 3, b_columns = 2, d_rows = 2, d_columns = 2;
+  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  const void* bias = nullptr;
+  cudaDataType_t bias_type = CUDA_R_32F;
+  std::uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  std::uint64_t workspace_limit = workspace_bytes;
+  float beta = 0.f;
+
+  cublasLtHandle_t library = nullptr;
+  cublasLtMatmulDesc_t operation = nullptr;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;
+  cublasLtMatmulHeuristicResult_t choice{};
+
+  template <typename T>
+  void set(cublasLtMatmulDescAttributes_t name, T value) {
+    cublasLtMatmulDescSetAttribute(operation, name, &value, sizeof value);
+  }
+
+  void make() {
+    cublasLtCreate(&library);
+    cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    set(CUBLASLT_MATMUL_DESC_TRANSA, transposed_a);
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
+    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, bias_type);
+    cublasLtMatrixLayoutCreate(&a, in, a_rows, a_columns, static_cast<std::int64_t>(a_rows));
+    cublasLtMatrixLayoutCreate(&b, in, b_rows, b_columns, static_cast<std::int64_t>(b_rows));
+    cublasLtMatrixLayoutCreate(&d, out, d_rows, d_columns, static_cast<std::int64_t>(d_rows));
+  }
+
+  void choose() {
+    cublasLtMatmulPreference_t preference = nullptr;
+    cublasLtMatmulPreferenceCreate(&preference);
+    cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                         &workspace_limit, sizeof workspace_limit);
+    cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions,
+                                         sizeof reductions);
+    int found = 0;
+    cublasLtMatmulAlgoGetHeuristic(library, operation, a, b, d, d, preference, 1, &choice, &found);
+    cublasLtMatmulPreferenceDestroy(preference);
+  }
+
+  cublasStatus_t run(const void* a_data, const void* b_data, void* d_data, void* workspace,
+                     const Stream& stream) {
+    const float alpha = 1.f;
+    return cublasLtMatmul(library, operation, &alpha, a_data, a, b_data, b, &beta, d_data, d, d_data, d,
+                          &choice.algo, workspace, choice.workspaceSize, stream.get());
+  }
+
+  void destroy() {
+    cublasLtMatrixLayoutDestroy(a);
+    cublasLtMatrixLayoutDestroy(b);
+    cublasLtMatrixLayoutDestroy(d);
+    cublasLtMatmulDescDestroy(operation);
+    cublasLtDestroy(library);
+  }
+};
+
+// What is said when the product, changed, is made, chosen for and run.
+std::string words_of(
+    const std::function<void(Product&)>& change,
+    const std::function<void(Product&)>& change_later = [](Product&) {}) {
+  return last_words([&] {
+    Product product;
+    change(product);
+    product.make();
+    product.choose();
+    change_later(product);
+    const Stream stream;
+    const DeviceArray<float> data(128);
+    const DeviceArray<std::uint8_t> workspace(workspace_bytes);
+    product.run(data.data(), data.data(), data.data() + 64, workspace.data(), stream);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a product of matrices column by column, transposed, added to, in f32", "[fake-cublaslt]") {
+  const Stream stream;
+  const DeviceArray<float> a({1.f, 2.f, 3.f, 4.f, 5.f, 6.f}, stream);  // [1 3 5; 2 4 6]
+  const DeviceArray<float> b({1.f, 0.f, -1.f, 2.f, 1.f, 0.f}, stream);
+  const DeviceArray<float> d({100.f, 200.f, 300.f, 400.f}, stream);
+  const DeviceArray<std::uint8_t> workspace(workspace_bytes);
+  Product product;
+  SECTION("plain") {
+    product.make();
+    product.choose();
+    REQUIRE(product.run(a.data(), b.data(), d.data(), workspace.data(), stream) == CUBLAS_STATUS_SUCCESS);
+    CHECK(d.values(stream) == std::vector<float>{-4.f, -4.f, 5.f, 8.f});
+    CHECK(workspace.values(stream)[0] == 0xa5);
+  }
+  SECTION("A as [1 2; 3 4; 5 6] transposed, added to D") {
+    product.transposed_a = CUBLAS_OP_T;
+    product.a_rows = 3;
+    product.a_columns = 2;
+    product.beta = 1.f;
+    product.make();
+    product.choose();
+    REQUIRE(product.run(a.data(), b.data(), d.data(), workspace.data(), stream) == CUBLAS_STATUS_SUCCESS);
+    CHECK(d.values(stream) == std::vector<float>{98.f, 198.f, 304.f, 413.f});
+  }
+  SECTION("with a bias per row of D and ReLU") {
+    const DeviceArray<float> bias({3.f, 5.f}, stream);
+    product.epilogue = CUBLASLT_EPILOGUE_RELU_BIAS;
+    product.bias = bias.data();
+    product.make();
+    product.choose();
+    REQUIRE(product.run(a.data(), b.data(), d.data(), workspace.data(), stream) == CUBLAS_STATUS_SUCCESS);
+    CHECK(d.values(stream) == std::vector<float>{0.f, 1.f, 8.f, 13.f});
+  }
+  product.destroy();
+}
+
+TEST_CASE("a product of bf16 matrices is rounded once", "[fake-cublaslt]") {
+  const Stream stream;
+  std::vector<__nv_bfloat16> ones(3 * 2, __float2bfloat16(1.f));
+  std::vector<__nv_bfloat16> factors = ones;
+  factors[0] = __float2bfloat16(256.f);  // 256 + 1 + 1 = 258 in bf16; 256 + 1 would be 256
+  const DeviceArray<__nv_bfloat16> a(factors, stream);
+  const DeviceArray<__nv_bfloat16> b(ones, stream);
+  const DeviceArray<__nv_bfloat16> d(4);
+  const DeviceArray<std::uint8_t> workspace(workspace_bytes);
+  Product product;
+  product.in = product.out = CUDA_R_16BF;
+  product.make();
+  product.choose();
+  REQUIRE(product.run(a.data(), b.data(), d.data(), workspace.data(), stream) == CUBLAS_STATUS_SUCCESS);
+  CHECK(__bfloat162float(d.values(stream)[0]) == 258.f);
+  product.destroy();
+}
+
+TEST_CASE("what cuBLASLt would refuse, or what is not on the list, dies by name", "[fake-cublaslt]") {
+  CHECK_THAT(words_of([](Product& product) { product.b_rows = 4; }), Contains("do not fit"));
+  CHECK_THAT(words_of([](Product& product) { product.in = CUDA_R_64F; }),
+             Contains("type 1 is not on the list"));
+  CHECK_THAT(words_of([](Product& product) { product.out = CUDA_R_16F; }),
+             Contains("A f32, B f32, D f16 is not on the list"));
+  CHECK_THAT(words_of([](Product& product) { product.epilogue = CUBLASLT_EPILOGUE_GELU; }),
+             Contains("epilogue 32 is not on the list"));
+  CHECK_THAT(words_of([](Product& product) { product.epilogue = CUBLASLT_EPILOGUE_BIAS; }),
+             Contains("no bias pointer"));
+  CHECK_THAT(words_of([](Product& product) {
+               product.epilogue = CUBLASLT_EPILOGUE_BIAS;
+               product.bias = &product;
+               product.bias_type = CUDA_R_16F;
+             }),
+             Contains("with a bias of type f16"));
+  CHECK_THAT(words_of([](Product& product) { product.reductions = CUBLASLT_REDUCTION_SCHEME_MASK; }),
+             Contains("reduction schemes"));
+  CHECK_THAT(words_of([](Product&) {}, [](Product& product) { cublasLtMatrixLayoutDestroy(product.b); }),
+             Contains("cublasLtMatmul: the matrix layout was destroyed before"));
+  CHECK_THAT(words_of([](Product&) {}, [](Product& product) { cublasLtDestroy(product.library); }),
+             Contains("the cuBLASLt handle was destroyed before"));
+  CHECK_THAT(words_of([](Product&) {},
+                      [](Product& product) { product.set(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_C); }),
+             Contains("operation 2 is not on the list"));
+  CHECK_THAT(
+      words_of([](Product&) {},
+               [](Product& product) { product.set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_RELU); }),
+      Contains("chosen for another product"));
+  CHECK_THAT(words_of([](Product&) {}, [](Product& product) { product.choice.workspaceSize = 16; }),
+             Contains("a workspace of 16 bytes, where the algorithm needs 4096"));
+  CHECK_THAT(words_of([](Product&) {}, [](Product& product) { product.choice.algo = {}; }),
+             Contains("does not come from the heuristic"));
+}
+
+TEST_CASE("matrices lie as the algorithm was told", "[fake-cublaslt]") {
+  const std::string words = last_words([] {
+    Product product;
+    product.make();
+    product.choose();
+    const Stream stream;
+    const DeviceArray<float> data(128);
+    const DeviceArray<std::uint8_t> workspace(workspace_bytes);
+    product.run(data.data() + 1, data.data(), data.data() + 64, workspace.data(), stream);
+  });
+  CHECK_THAT(words, Contains("A is not aligned to the 256 bytes"));
+}
