@@ -77,4 +77,11 @@ void require_shape(const Tensor& tensor, const Shape& wanted, std::string_view w
   }
 }
 
+void require_type(const Tensor& tensor, DType wanted, std::string_view what) {
+  if (tensor.dtype() != wanted) {
+    throw Error(ExitCode::internal,
+                fmt::format("{}: {} is wanted, not {}", what, name_of(wanted), name_of(tensor.dtype())));
+  }
+}
+
 }  // namespace lockstep::device

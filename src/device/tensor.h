@@ -50,5 +50,7 @@ class Tensor {
 
 // Error(internal) that names `what` unless the tensor has this shape: a fault in the caller's code.
 void require_shape(const Tensor& tensor, const Shape& wanted, std::string_view what);
+// The same for its type.
+void require_type(const Tensor& tensor, DType wanted, std::string_view what);
 
 }  // namespace lockstep::device
