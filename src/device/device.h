@@ -15,7 +15,9 @@
 // Types. Values are f32, or bf16 or f16 in mixed precision: what an operation calls x, y, dx, dy, residual,
 // logits, and the weight of a linear layer or a convolution have one type. All other floating-point tensors
 // (biases, gradients of parameters, moments, scale and shift, targets, state of optimizers) are f32, sums in
-// f64 say so. Products and sums are made in f32 at least and rounded once.
+// f64 say so. Products and sums are made in f32 at least and rounded once. Where x is of 16 bits, the bias of
+// a linear layer may be rounded to its type first, and so may the gradient of a convolution's weight before
+// it is added or kept as f32: NVIDIA's libraries want and give them so.
 //
 // Conventions. Outputs come last. A Tensor is a handle, so `const Tensor&` says nothing about its contents.
 // Outputs are written in full unless `accumulate` asks to add. Input and output may be the same tensor only
@@ -139,7 +141,7 @@ class Device {
   virtual void fill(float value, const Tensor& x) = 0;
   virtual void copy(const Tensor& x, const Tensor& y) = 0;  // of one type, any
   virtual void cast(const Tensor& x, const Tensor& y) = 0;  // between f32, bf16 and f16, to nearest even
-  virtual void scale(float a, const Tensor& x) = 0;                       // x *= a
+  virtual void scale(float a, const Tensor& x) = 0;         // x *= a
   virtual void axpy(float a, const Tensor& x, const Tensor& y) = 0;       // y += a x
   virtual void lerp(float weight, const Tensor& x, const Tensor& y) = 0;  // y += weight (x - y)
   virtual void relu_forward(const Tensor& x, const Tensor& y) = 0;        // y may be x
@@ -216,9 +218,9 @@ class Device {
 
   // ---- Losses
   // Of logits [n, classes] and labels (i64) [n] into sums (f64 [3], a LossSum). Fills dlogits [n, classes]
-  // with `gradient_scale` times the gradient of the SUM of the losses unless it is an empty tensor. With label
-  // smoothing s in [0, 1] the target is 1 - s at the label plus s / classes everywhere. Ties go to the lowest
-  // class. The sums are the same bits for any number of threads.
+  // with `gradient_scale` times the gradient of the SUM of the losses unless it is an empty tensor. With
+  // label smoothing s in [0, 1] the target is 1 - s at the label plus s / classes everywhere. Ties go to the
+  // lowest class. The sums are the same bits for any number of threads.
   virtual void softmax_cross_entropy(const Tensor& logits, const Tensor& labels, double label_smoothing,
                                      float gradient_scale, const Tensor& dlogits, const Tensor& sums) = 0;
   // Of predictions and targets [n, width]: the sum over the samples of the mean over a sample's width of

@@ -42,15 +42,15 @@ void CudaDevice::conv2d_forward(const Tensor& x, const Tensor& weight, const Ten
   const cuda::ConvolutionShape shape = shape_of(x, weight.shape(), y, options);
   if (bias) require_shape(bias, {shape.out}, "conv2d: bias");
   cuda::Convolution& convolution = libraries().convolutions.of(shape);
-  convolution.forward(x, filter_of(*this, stream_, weight, x.dtype()),
+  convolution.forward(x, filter_of(*this, stream(), weight, x.dtype()),
                       empty({convolution.forward_workspace()}, DType::u8), y);
-  if (bias || activation != Activation::none) cuda::add_bias(stream_, bias, activation, y);
+  if (bias || activation != Activation::none) cuda::add_bias(stream(), bias, activation, y);
 }
 
 void CudaDevice::conv2d_backward_data(const Tensor& dy, const Tensor& weight, const Conv2dOptions& options,
                                       const Tensor& dx) {
   cuda::Convolution& convolution = libraries().convolutions.of(shape_of(dx, weight.shape(), dy, options));
-  convolution.backward_data(dy, filter_of(*this, stream_, weight, dy.dtype()),
+  convolution.backward_data(dy, filter_of(*this, stream(), weight, dy.dtype()),
                             empty({convolution.backward_data_workspace()}, DType::u8), dx);
 }
 
@@ -61,8 +61,8 @@ void CudaDevice::conv2d_backward_weights(const Tensor& x, const Tensor& dy, cons
   cuda::Convolution& convolution = libraries().convolutions.of(shape);
   const Tensor dfilter = empty(dweight.shape(), x.dtype());
   convolution.backward_filter(x, dy, empty({convolution.backward_filter_workspace()}, DType::u8), dfilter);
-  cuda::filter_to_weight(stream_, dfilter, accumulate, dweight);
-  if (dbias) cuda::sum_rows(stream_, dy, empty(cuda::row_sums_shape(dy)), accumulate, dbias);
+  cuda::filter_to_weight(stream(), dfilter, accumulate, dweight);
+  if (dbias) cuda::sum_rows(stream(), dy, empty(cuda::row_sums_shape(dy)), accumulate, dbias);
 }
 
 }  // namespace lockstep::device

@@ -20,7 +20,7 @@ void CudaDevice::linear_forward(const Tensor& x, const Tensor& weight, const Ten
     narrow_bias = empty({out}, y.dtype());
     cast(bias, narrow_bias);
   }
-  libraries().products.multiply(stream_, {x, false}, {weight, true}, narrow_bias, activation, false, y);
+  libraries().products.multiply(stream(), {x, false}, {weight, true}, narrow_bias, activation, false, y);
 }
 
 void CudaDevice::linear_backward_data(const Tensor& dy, const Tensor& weight, const Tensor& dx) {
@@ -31,7 +31,7 @@ void CudaDevice::linear_backward_data(const Tensor& dy, const Tensor& weight, co
   require_shape(dx, {n, in}, "linear backward: dx");
   require_type(weight, dy.dtype(), "linear backward: weight");
   require_type(dx, dy.dtype(), "linear backward: dx");
-  libraries().products.multiply(stream_, {dy, false}, {weight, false}, {}, Activation::none, false, dx);
+  libraries().products.multiply(stream(), {dy, false}, {weight, false}, {}, Activation::none, false, dx);
 }
 
 void CudaDevice::linear_backward_weights(const Tensor& x, const Tensor& dy, bool accumulate,
@@ -44,8 +44,8 @@ void CudaDevice::linear_backward_weights(const Tensor& x, const Tensor& dy, bool
   require_shape(dbias, {out}, "linear backward: dbias");
   require_type(dy, x.dtype(), "linear backward: dy");
   require_type(dweight, DType::f32, "linear backward: dweight");
-  libraries().products.multiply(stream_, {dy, true}, {x, false}, {}, Activation::none, accumulate, dweight);
-  cuda::sum_rows(stream_, dy, empty(cuda::row_sums_shape(dy)), accumulate, dbias);
+  libraries().products.multiply(stream(), {dy, true}, {x, false}, {}, Activation::none, accumulate, dweight);
+  cuda::sum_rows(stream(), dy, empty(cuda::row_sums_shape(dy)), accumulate, dbias);
 }
 
 }  // namespace lockstep::device
