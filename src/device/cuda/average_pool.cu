@@ -54,7 +54,7 @@ void CudaDevice::average_pool_forward(const Tensor& x, const Tensor& y) {
   const cuda::Grid grid{groups * static_cast<unsigned>(image[0]), channels_per_block * pixels_at_a_time};
   cuda::for_values(x, [&](auto type) {
     using T = decltype(type);
-    LOCKSTEP_LAUNCH((average_image<T>), grid, stream_, cuda::reads<T>(x), pixels, channels, groups,
+    LOCKSTEP_LAUNCH((average_image<T>), grid, stream(), cuda::reads<T>(x), pixels, channels, groups,
                     cuda::writes<T>(y));
   });
 }
@@ -64,7 +64,7 @@ void CudaDevice::average_pool_backward(const Tensor& dy, const Tensor& dx) {
   require_shape(dy, {image[0], image[3]}, "average_pool backward: dy");
   cuda::for_values(dy, [&](auto type) {
     using T = decltype(type);
-    LOCKSTEP_LAUNCH((spread_image<T>), cuda::grid_over(static_cast<std::size_t>(dx.count())), stream_,
+    LOCKSTEP_LAUNCH((spread_image<T>), cuda::grid_over(static_cast<std::size_t>(dx.count())), stream(),
                     cuda::reads<T>(dy), dx.count(), image[1] * image[2], image[3], cuda::writes<T>(dx));
   });
 }
