@@ -15,10 +15,11 @@ namespace lockstep::device {
 namespace {
 
 std::string library_path() {
-  if (const char* given = std::getenv("LOCKSTEP_CUDA_LIBRARY"); given != nullptr && *given != '\0') return given;
+  if (const char* given = std::getenv("LOCKSTEP_CUDA_LIBRARY"); given != nullptr && *given != '\0')
+    return given;
   const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  const std::array<std::filesystem::path, 2> places{folder / "liblockstep_cuda.so",
-                                                    folder.parent_path() / "lib/lockstep/liblockstep_cuda.so"};
+  const std::array<std::filesystem::path, 2> places{
+      folder / "liblockstep_cuda.so", folder.parent_path() / "lib/lockstep/liblockstep_cuda.so"};
   for (const auto& place : places) {
     if (std::filesystem::exists(place)) return place;
   }
@@ -39,8 +40,9 @@ CudaLibrary::CudaLibrary() : path_(library_path()) {
                             ::dlerror()));
   }
   if (std::string_view(backend().version) != LOCKSTEP_VERSION) {
-    throw Error(ExitCode::bad_config, fmt::format("{} belongs to Lockstep {}, and this is {}: install both anew",
-                                                  path_, backend().version, LOCKSTEP_VERSION));
+    throw Error(ExitCode::bad_config,
+                fmt::format("{} belongs to Lockstep {}, and this is {}: install both anew", path_,
+                            backend().version, LOCKSTEP_VERSION));
   }
 }
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <filesystem>
+
 #include "core/error.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cuda_library.h"
@@ -14,10 +17,17 @@ OpenedDevice open_cpu(const DeviceRequest& request, std::string note) {
   return {std::make_unique<CpuDevice>(request.threads), std::move(note)};
 }
 
+// Looked at first: NVIDIA's libraries are half a gigabyte, too much to load in order to hear that there is no
+// GPU.
+bool has_driver() {
+  return std::filesystem::exists("/dev/nvidiactl") || std::getenv("LOCKSTEP_CUDA_LIBRARY") != nullptr;
+}
+
 }  // namespace
 
 OpenedDevice open_device(const DeviceRequest& request) {
   if (request.kind == "cpu") return open_cpu(request, {});
+  if (request.kind == "auto" && !has_driver()) return open_cpu(request, {});
   const bool wanted = request.kind == "cuda";
   try {
     const CudaLibrary library;
