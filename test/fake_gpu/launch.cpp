@@ -1,0 +1,126 @@
+// Kernels: how they are queued, and what they ask of the processor.
+#include <memory>
+#include <utility>
+
+#include "block.h"
+#include "call.h"
+#include "devices.h"
+#include "registers.h"
+#include "settings.h"
+#include "stream.h"
+
+namespace fake_gpu {
+
+namespace {
+
+constexpr unsigned most_threads = 1024;
+constexpr unsigned most_rows = 65535;
+constexpr std::size_t most_shared_bytes = 48 * 1024;
+// The first generation that the product's kernels are built for.
+constexpr int oldest_major = 8;
+
+Block& running(const char* what) {
+  Block* const block = registers().running;
+  if (block == nullptr) {
+    die(std::string(what) + " outside a kernel");
+  }
+  return *block;
+}
+
+}  // namespace
+
+Registers& registers() {
+  static Registers registers;
+  return registers;
+}
+
+const uint3& thread_index() {
+  return registers().thread;
+}
+const uint3& block_index() {
+  return registers().block;
+}
+const dim3& block_size() {
+  return registers().block_size;
+}
+const dim3& grid_size() {
+  return registers().grid_size;
+}
+
+void* dynamic_shared_memory() {
+  return registers().shared.data();
+}
+
+void synchronise_block() {
+  running("__syncthreads").wait_for_block();
+}
+
+unsigned long long shuffle_down(unsigned mask, unsigned long long value, unsigned distance) {
+  return running("__shfl_down_sync").wait_for_warp(Block::Exchange::down, mask, value, distance);
+}
+
+unsigned long long shuffle_xor(unsigned mask, unsigned long long value, unsigned lanes) {
+  return running("__shfl_xor_sync").wait_for_warp(Block::Exchange::by_xor, mask, value, lanes);
+}
+
+unsigned long long shuffle_from(unsigned mask, unsigned long long value, unsigned lane) {
+  return running("__shfl_sync").wait_for_warp(Block::Exchange::from, mask, value, lane);
+}
+
+void synchronise_warp(unsigned mask) {
+  running("__syncwarp").wait_for_warp(Block::Exchange::none, mask, 0, 0);
+}
+
+void run_grid(const std::string& kernel, Blocks blocks, unsigned threads, std::size_t shared_bytes,
+              const std::function<void()>& body) {
+  static Stacks stacks;
+  Registers& state = registers();
+  Block block(kernel, threads, body, stacks);
+  state.running = &block;
+  state.block_size = {threads, 1, 1};
+  state.grid_size = {blocks.x, blocks.y, 1};
+  const unsigned count = blocks.x * blocks.y;
+  for (unsigned turn = 0; turn < count; ++turn) {
+    const unsigned number = reverse_order() ? count - 1 - turn : turn;
+    state.block = {number % blocks.x, number / blocks.x, 0};
+    state.shared.assign((shared_bytes + sizeof(double) - 1) / sizeof(double),
+                        from_bits<double>(0xCDCDCDCDCDCDCDCDULL));
+    block.run();
+  }
+  state.running = nullptr;
+}
+
+cudaError_t launch(const char* name, Blocks blocks, unsigned threads, std::size_t shared_bytes,
+                   cudaStream_t stream, std::vector<Access> accesses, std::function<void()> body) {
+  const cudaError_t result = call("cudaLaunchKernel", Needs::device, [&](Runtime& runtime) {
+    if (blocks.x == 0 || blocks.y == 0 || blocks.x > 0x7fffffffU || blocks.y > most_rows || threads == 0 ||
+        threads > most_threads || shared_bytes > most_shared_bytes) {
+      return cudaErrorInvalidConfiguration;
+    }
+    if (devices().major() < oldest_major) {
+      return cudaErrorNoKernelImageForDevice;
+    }
+    cudaError_t fault = cudaSuccess;
+    if (std::string text; fault_due(name, text)) {
+      if (text == "stall") {
+        runtime.stall();
+      } else {
+        fault = error_named(text);
+      }
+    }
+    const std::string kernel = name;
+    return runtime.enqueue(
+        stream, kernel, accesses,
+        [kernel, blocks, threads, shared_bytes, body = std::move(body)] {
+          run_grid(kernel, blocks, threads, shared_bytes, body);
+          return true;
+        },
+        fault);
+  });
+  // As a program sees it that asks cudaGetLastError() after a launch: also what an earlier call has left
+  // there.
+  const cudaError_t last = forget_last_error();
+  return result != cudaSuccess ? result : last;
+}
+
+}  // namespace fake_gpu
