@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/host_collectives.h"
+#include "comm/wait_count.h"
 #include "core/clock.h"
 #include "core/error.h"
 
@@ -19,18 +20,6 @@ namespace {
 std::span<std::byte> bytes_of(const device::Tensor& tensor) {
   return {static_cast<std::byte*>(tensor.data()), tensor.bytes()};
 }
-
-// Counts as one wait while it lives.
-class Count {
- public:
-  explicit Count(std::atomic<int>& waits) : waits_(waits) { ++waits_; }
-  ~Count() { --waits_; }
-  Count(const Count&) = delete;
-  Count& operator=(const Count&) = delete;
-
- private:
-  std::atomic<int>& waits_;
-};
 
 }  // namespace
 
@@ -102,7 +91,7 @@ class HostCommunicator::Queue {
 
   void wait_for(const Call& call) {
     std::unique_lock guard(mutex_);
-    const Count counted(*waits_);
+    const WaitCount counted(*waits_);
     if (thread_.joinable()) {
       changed_.wait(guard, [&] { return call.done_ || failure_; });
     } else {

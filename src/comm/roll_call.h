@@ -32,6 +32,9 @@ class RollCall final : public Transport {
   // Tells the others, hears them, and throws Error(peer_failed) that says all that is known. Once; later it
   // throws the same error.
   [[noreturn]] void give_up(const std::string& reason);
+  // Gives up where another rank has given up: now and then, for whoever waits for something else than a
+  // message. Never blocks else.
+  void look_around();
 
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
@@ -68,7 +71,6 @@ class RollCall final : public Transport {
 
   template <typename Step>
   auto attempt(const Step& step);
-  void look_around();
   bool hear(int rank, double until);
   void ask(int rank, double until);
   [[noreturn]] void fail(int origin, const std::string& reason);

@@ -4,8 +4,9 @@
 
 namespace lockstep::device::cuda {
 
-Stream::Stream() {
-  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+Stream::Stream(int priority) {
+  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority),
+        "cudaStreamCreateWithPriority");
 }
 
 Stream::~Stream() {
@@ -24,13 +25,16 @@ Event::~Event() {
   cudaEventDestroy(event_);
 }
 
-void Event::record(const Stream& stream) const {
-  check(cudaEventRecord(event_, stream.get()), "cudaEventRecord");
+void Event::record(cudaStream_t stream) const {
+  check(cudaEventRecord(event_, stream), "cudaEventRecord");
 }
 
 bool Event::done() const {
   const cudaError_t status = cudaEventQuery(event_);
-  if (status == cudaErrorNotReady) return false;
+  if (status == cudaErrorNotReady) {
+    cudaGetLastError();  // it counts as an error, and the next launch would report it
+    return false;
+  }
   check(status, "work that was queued before");
   return true;
 }

@@ -10,7 +10,9 @@ namespace lockstep::device::cuda {
 // A stream that waits for no other: the legacy stream is never used.
 class Stream {
  public:
-  Stream();
+  // Of two streams whose work is ready, the one with the lower number goes first; beyond what the device has
+  // is the next that it has.
+  explicit Stream(int priority = 0);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -32,7 +34,8 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   cudaEvent_t get() const { return event_; }
-  void record(const Stream& stream) const;
+  void record(const Stream& stream) const { record(stream.get()); }
+  void record(cudaStream_t stream) const;
   // Whether all that was queued before it is done.
   bool done() const;
 
