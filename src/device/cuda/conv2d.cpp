@@ -30,7 +30,7 @@ bool layouts_agree(const Shape& weight) {
 Tensor filter_of(Device& device, cudaStream_t stream, const Tensor& weight, DType dtype) {
   require_type(weight, dtype, "conv2d: weight");
   if (layouts_agree(weight.shape())) return weight;
-  const Tensor filter = device.empty(weight.shape(), dtype);
+  Tensor filter = device.empty(weight.shape(), dtype);
   cuda::weight_to_filter(stream, weight, filter);
   return filter;
 }

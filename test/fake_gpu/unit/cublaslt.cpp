@@ -9,13 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "death.h"
+#include "child.h"
+#include "device/cuda/cuda_device.h"
 #include "device_array.h"
 
 using Catch::Contains;
-using fake_gpu::DeviceArray;
-using fake_gpu::last_words;
-using fake_gpu::Stream;
 
 namespace {
 
@@ -88,7 +86,7 @@ struct Product {
 std::string words_of(
     const std::function<void(Product&)>& change,
     const std::function<void(Product&)>& change_later = [](Product&) {}) {
-  return last_words([&] {
+  return death_of([&] {
     Product product;
     change(product);
     product.make();
@@ -103,61 +101,58 @@ std::string words_of(
 
 }  // namespace
 
-TEST_CASE("a product of matrices column by column, transposed, added to, in f32", "[fake-cublaslt]") {
-  const Stream stream;
-  const DeviceArray<float> a({1.f, 2.f, 3.f, 4.f, 5.f, 6.f}, stream);  // [1 3 5; 2 4 6]
-  const DeviceArray<float> b({1.f, 0.f, -1.f, 2.f, 1.f, 0.f}, stream);
-  const DeviceArray<float> d({100.f, 200.f, 300.f, 400.f}, stream);
-  const DeviceArray<std::uint8_t> workspace(workspace_bytes);
-  Product product;
-  SECTION("plain") {
-    product.make();
-    product.choose();
-    REQUIRE(product.run(a.data(), b.data(), d.data(), workspace.data(), stream) == CUBLAS_STATUS_SUCCESS);
-    CHECK(d.values(stream) == std::vector<float>{-4.f, -4.f, 5.f, 8.f});
-    CHECK(workspace.values(stream)[0] == 0xa5);
-  }
-  SECTION("A as [1 2; 3 4; 5 6] transposed, added to D") {
-    product.transposed_a = CUBLAS_OP_T;
-    product.a_rows = 3;
-    product.a_columns = 2;
-    product.beta = 1.f;
-    product.make();
-    product.choose();
-    REQUIRE(product.run(a.data(), b.data(), d.data(), workspace.data(), stream) == CUBLAS_STATUS_SUCCESS);
-    CHECK(d.values(stream) == std::vector<float>{98.f, 198.f, 304.f, 413.f});
-  }
-  SECTION("with a bias per row of D and ReLU") {
-    const DeviceArray<float> bias({3.f, 5.f}, stream);
-    product.epilogue = CUBLASLT_EPILOGUE_RELU_BIAS;
-    product.bias = bias.data();
-    product.make();
-    product.choose();
-    REQUIRE(product.run(a.data(), b.data(), d.data(), workspace.data(), stream) == CUBLAS_STATUS_SUCCESS);
-    CHECK(d.values(stream) == std::vector<float>{0.f, 1.f, 8.f, 13.f});
-  }
-  product.destroy();
+TEST_CASE("a product of matrices column by column, transposed, added to, in f32", "[fake_gpu]") {
+  const auto check = [](Product product, bool biased, const std::vector<float>& wanted) {
+    CHECK(complaints_of([&] {
+            const Stream stream;
+            const DeviceArray<float> a({1.f, 2.f, 3.f, 4.f, 5.f, 6.f}, stream);
+            const DeviceArray<float> b({1.f, 0.f, -1.f, 2.f, 1.f, 0.f}, stream);
+            const DeviceArray<float> d({100.f, 200.f, 300.f, 400.f}, stream);
+            const DeviceArray<float> bias({3.f, 5.f}, stream);
+            const DeviceArray<std::uint8_t> workspace(workspace_bytes);
+            if (biased) product.bias = bias.data();
+            product.make();
+            product.choose();
+            EXPECT(product.run(a.data(), b.data(), d.data(), workspace.data(), stream) ==
+                   CUBLAS_STATUS_SUCCESS);
+            EXPECT(d.values(stream) == wanted);
+            EXPECT(workspace.values(stream)[0] == 0xa5);
+            product.destroy();
+          }) == "");
+  };
+  Product product;  // A = [1 3 5; 2 4 6]
+  check(product, false, {-4.f, -4.f, 5.f, 8.f});
+  product.epilogue = CUBLASLT_EPILOGUE_RELU_BIAS;
+  check(product, true, {0.f, 1.f, 8.f, 13.f});
+  Product transposed;  // A = [1 2 3; 4 5 6]
+  transposed.transposed_a = CUBLAS_OP_T;
+  transposed.a_rows = 3;
+  transposed.a_columns = 2;
+  transposed.beta = 1.f;
+  check(transposed, false, {98.f, 198.f, 304.f, 413.f});
 }
 
-TEST_CASE("a product of bf16 matrices is rounded once", "[fake-cublaslt]") {
-  const Stream stream;
-  std::vector<__nv_bfloat16> ones(3 * 2, __float2bfloat16(1.f));
-  std::vector<__nv_bfloat16> factors = ones;
-  factors[0] = __float2bfloat16(256.f);  // 256 + 1 + 1 = 258 in bf16; 256 + 1 would be 256
-  const DeviceArray<__nv_bfloat16> a(factors, stream);
-  const DeviceArray<__nv_bfloat16> b(ones, stream);
-  const DeviceArray<__nv_bfloat16> d(4);
-  const DeviceArray<std::uint8_t> workspace(workspace_bytes);
-  Product product;
-  product.in = product.out = CUDA_R_16BF;
-  product.make();
-  product.choose();
-  REQUIRE(product.run(a.data(), b.data(), d.data(), workspace.data(), stream) == CUBLAS_STATUS_SUCCESS);
-  CHECK(__bfloat162float(d.values(stream)[0]) == 258.f);
-  product.destroy();
+TEST_CASE("a product of bf16 matrices is rounded once", "[fake_gpu]") {
+  CHECK(complaints_of([] {
+          const Stream stream;
+          const std::vector<__nv_bfloat16> ones(3 * 2, __float2bfloat16(1.f));
+          std::vector<__nv_bfloat16> factors = ones;
+          factors[0] = __float2bfloat16(256.f);  // 256 + 1 + 1 = 258 in bf16; 256 + 1 would be 256
+          const DeviceArray<__nv_bfloat16> a(factors, stream);
+          const DeviceArray<__nv_bfloat16> b(ones, stream);
+          const DeviceArray<__nv_bfloat16> d(4);
+          const DeviceArray<std::uint8_t> workspace(workspace_bytes);
+          Product product;
+          product.in = product.out = CUDA_R_16BF;
+          product.make();
+          product.choose();
+          EXPECT(product.run(a.data(), b.data(), d.data(), workspace.data(), stream) == CUBLAS_STATUS_SUCCESS);
+          EXPECT(__bfloat162float(d.values(stream)[0]) == 258.f);
+          product.destroy();
+        }) == "");
 }
 
-TEST_CASE("what cuBLASLt would refuse, or what is not on the list, dies by name", "[fake-cublaslt]") {
+TEST_CASE("what cuBLASLt would refuse, or what is not on the list, dies by name", "[fake_gpu]") {
   CHECK_THAT(words_of([](Product& product) { product.b_rows = 4; }), Contains("do not fit"));
   CHECK_THAT(words_of([](Product& product) { product.in = CUDA_R_64F; }),
              Contains("type 1 is not on the list"));
@@ -192,8 +187,8 @@ TEST_CASE("what cuBLASLt would refuse, or what is not on the list, dies by name"
              Contains("does not come from the heuristic"));
 }
 
-TEST_CASE("matrices lie as the algorithm was told", "[fake-cublaslt]") {
-  const std::string words = last_words([] {
+TEST_CASE("matrices lie as the algorithm was told", "[fake_gpu]") {
+  const std::string words = death_of([] {
     Product product;
     product.make();
     product.choose();
@@ -203,4 +198,27 @@ TEST_CASE("matrices lie as the algorithm was told", "[fake-cublaslt]") {
     product.run(data.data() + 1, data.data(), data.data() + 64, workspace.data(), stream);
   });
   CHECK_THAT(words, Contains("A is not aligned to the 256 bytes"));
+}
+
+TEST_CASE("a fault is injected into a product, and told in words", "[fake_gpu]") {
+  const auto failure_of = [](const char* fault) {
+    return in_child({{"FAKE_GPU_FAULT", fault}}, [] {
+             lockstep::device::CudaDevice device(0);
+             const auto weight = device.empty({2, 3});
+             const auto y = device.empty({4, 2});
+             device.linear_forward(device.empty({4, 3}), weight, device.empty({2}),
+                                   lockstep::device::Activation::none, y);
+             device.synchronise();
+           })
+        .output;
+  };
+  CHECK_THAT(failure_of("cublasLtMatmul:1:CUBLAS_STATUS_NOT_SUPPORTED"),
+             Contains("cublasLtMatmul for product [4, 3] x [3, 2], f32 to f32 failed: cuBLASLt has no kernel for "
+                      "this product on this GPU (CUBLAS_STATUS_NOT_SUPPORTED)"));
+  CHECK_THAT(failure_of("cublasLtCreate:1:CUBLAS_STATUS_ALLOC_FAILED"),
+             Contains("cublasLtCreate failed: cuBLASLt found no memory for itself"));
+  CHECK_THAT(failure_of("cublasLtMatmulAlgoGetHeuristic:1:CUBLAS_STATUS_ARCH_MISMATCH"),
+             Contains("cuBLASLt does not know this GPU"));
+  // What the library says is less than what the device has.
+  CHECK_THAT(failure_of("cublasLtMatmul:1:cudaErrorECCUncorrectable"), Contains("ECC"));
 }

@@ -7,13 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "death.h"
+#include "child.h"
+#include "device/cuda/cuda_device.h"
 #include "device_array.h"
 
 using Catch::Contains;
-using fake_gpu::DeviceArray;
-using fake_gpu::last_words;
-using fake_gpu::Stream;
 
 namespace {
 
@@ -71,7 +69,7 @@ const std::vector<float> filter{1, 0, 0, 0, 0, 0, 0, 0.1f};  // [2, 2, 2]: x(0, 
 std::string words_of(
     const std::function<void(Convolution&)>& change,
     const std::function<void(Convolution&)>& change_later = [](Convolution&) {}) {
-  return last_words([&] {
+  return death_of([&] {
     const Stream stream;
     Convolution convolution;
     change(convolution);
@@ -85,41 +83,46 @@ std::string words_of(
 
 }  // namespace
 
-TEST_CASE("a convolution and its gradients", "[fake-cudnn]") {
-  const Stream stream;
-  const DeviceArray<float> x(image, stream);
-  const DeviceArray<float> w(filter, stream);
-  const DeviceArray<float> dy({1, 0, 0, 2}, stream);
-  const DeviceArray<float> y(4);
-  const DeviceArray<float> dx(18);
-  const DeviceArray<float> dw(8);
-  const DeviceArray<std::uint8_t> workspace(4096);
-  const float one = 1.f;
-  const float zero = 0.f;
-  Convolution convolution;
-  convolution.make(stream);
-  std::size_t bytes = 0;
-  REQUIRE(cudnnGetConvolutionForwardWorkspaceSize(
-              convolution.library, convolution.x, convolution.w, convolution.options, convolution.y,
-              CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, &bytes) == CUDNN_STATUS_SUCCESS);
-  REQUIRE(bytes <= 4096);
-  REQUIRE(cudnnConvolutionForward(convolution.library, &one, convolution.x, x.data(), convolution.w, w.data(),
-                                  convolution.options, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
-                                  workspace.data(), bytes, &zero, convolution.y,
-                                  y.data()) == CUDNN_STATUS_SUCCESS);
-  CHECK(y.values(stream) == std::vector<float>{6, 8, 12, 14});
-  REQUIRE(cudnnConvolutionBackwardData(convolution.library, &one, convolution.w, w.data(), convolution.y,
-                                       dy.data(), convolution.options, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1,
-                                       workspace.data(), bytes, &zero, convolution.x,
-                                       dx.data()) == CUDNN_STATUS_SUCCESS);
-  CHECK(dx.values(stream) == std::vector<float>{1, 0, 0, 0, 0, 0, 0, 0, 2, 0.1f, 0, 0, 0, 0, 0, 0, 0, 0.2f});
-  REQUIRE(convolution.run_backward_filter(x.data(), dy.data(), dw.data(), workspace.data()) ==
-          CUDNN_STATUS_SUCCESS);
-  CHECK(dw.values(stream) == std::vector<float>{11, 110, 14, 140, 20, 200, 23, 230});
-  convolution.destroy();
+TEST_CASE("a convolution and its gradients", "[fake_gpu]") {
+  CHECK(complaints_of([] {
+          const Stream stream;
+          const DeviceArray<float> x(image, stream);
+          const DeviceArray<float> w(filter, stream);
+          const DeviceArray<float> dy({1, 0, 0, 2}, stream);
+          const DeviceArray<float> y(4);
+          const DeviceArray<float> dx(18);
+          const DeviceArray<float> dw(8);
+          const DeviceArray<std::uint8_t> workspace(4096);
+          const float one = 1.f;
+          const float zero = 0.f;
+          Convolution convolution;
+          convolution.make(stream);
+          std::size_t bytes = 0;
+          EXPECT(cudnnGetConvolutionForwardWorkspaceSize(
+                     convolution.library, convolution.x, convolution.w, convolution.options, convolution.y,
+                     CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, &bytes) == CUDNN_STATUS_SUCCESS);
+          EXPECT(bytes <= 4096);
+          EXPECT(cudnnConvolutionForward(convolution.library, &one, convolution.x, x.data(), convolution.w,
+                                         w.data(), convolution.options,
+                                         CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, workspace.data(),
+                                         bytes, &zero, convolution.y, y.data()) == CUDNN_STATUS_SUCCESS);
+          const std::vector<float> wanted{6, 8, 12, 14};
+          EXPECT(y.values(stream) == wanted);
+          EXPECT(cudnnConvolutionBackwardData(convolution.library, &one, convolution.w, w.data(),
+                                              convolution.y, dy.data(), convolution.options,
+                                              CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, workspace.data(), bytes,
+                                              &zero, convolution.x, dx.data()) == CUDNN_STATUS_SUCCESS);
+          const std::vector<float> wanted_dx{1, 0, 0, 0, 0, 0, 0, 0, 2, 0.1f, 0, 0, 0, 0, 0, 0, 0, 0.2f};
+          EXPECT(dx.values(stream) == wanted_dx);
+          EXPECT(convolution.run_backward_filter(x.data(), dy.data(), dw.data(), workspace.data()) ==
+                 CUDNN_STATUS_SUCCESS);
+          const std::vector<float> wanted_dw{11, 110, 14, 140, 20, 200, 23, 230};
+          EXPECT(dw.values(stream) == wanted_dw);
+          convolution.destroy();
+        }) == "");
 }
 
-TEST_CASE("what cuDNN would refuse, or what is not on the list, dies by name", "[fake-cudnn]") {
+TEST_CASE("what cuDNN would refuse, or what is not on the list, dies by name", "[fake_gpu]") {
   CHECK_THAT(words_of([](Convolution& convolution) { convolution.out_height = 3; }),
              Contains("the sizes of images and filter do not fit"));
   CHECK_THAT(words_of([](Convolution& convolution) { convolution.format = CUDNN_TENSOR_NCHW; }),
@@ -145,4 +148,21 @@ TEST_CASE("what cuDNN would refuse, or what is not on the list, dies by name", "
   CHECK_THAT(
       words_of([](Convolution&) {}, [](Convolution& convolution) { cudnnDestroy(convolution.library); }),
       Contains("the cuDNN handle was destroyed before"));
+}
+
+TEST_CASE("a fault is injected into a convolution, and told in words", "[fake_gpu]") {
+  const auto failure_of = [](const char* fault) {
+    return in_child({{"FAKE_GPU_FAULT", fault}}, [] {
+             lockstep::device::CudaDevice device(0);
+             device.conv2d_forward(device.empty({1, 4, 4, 2}), device.empty({3, 2, 1, 1}), {}, {},
+                                   lockstep::device::Activation::none, device.empty({1, 4, 4, 3}));
+             device.synchronise();
+           })
+        .output;
+  };
+  CHECK_THAT(failure_of("cudnnGetConvolutionForwardWorkspaceSize:1:CUDNN_STATUS_NOT_SUPPORTED"),
+             Contains("cudnnGetConvolutionForwardWorkspaceSize for 1 images [4, 4, 2] of f32, 3 filters [1, 1], "
+                      "stride 1, padding 0 failed: cuDNN says CUDNN_STATUS_NOT_SUPPORTED: injected into"));
+  CHECK_THAT(failure_of("cudnnCreate:1:CUDNN_STATUS_NOT_INITIALIZED"),
+             Contains("cudnnCreate failed: cuDNN says CUDNN_STATUS_NOT_INITIALIZED"));
 }

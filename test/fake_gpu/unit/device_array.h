@@ -1,17 +1,16 @@
-// Arrays in the fake device's memory, for tests of the stand-ins.
+// Arrays in the fake device's memory, for tests of the stand-ins in child processes.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
-#include <catch2/catch.hpp>
 #include <cstddef>
 #include <vector>
 
-namespace fake_gpu {
+#include "child.h"
 
 class Stream {
  public:
-  Stream() { REQUIRE(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking) == cudaSuccess); }
+  Stream() { EXPECT_OK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
   ~Stream() { cudaStreamDestroy(stream_); }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -26,12 +25,11 @@ class DeviceArray {
  public:
   explicit DeviceArray(std::size_t count) : count_(count) {
     void* address = nullptr;
-    REQUIRE(cudaMalloc(&address, count * sizeof(T)) == cudaSuccess);
+    EXPECT_OK(cudaMalloc(&address, count * sizeof(T)));
     data_ = static_cast<T*>(address);
   }
   DeviceArray(const std::vector<T>& values, const Stream& stream) : DeviceArray(values.size()) {
-    REQUIRE(cudaMemcpyAsync(data_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice, stream.get()) ==
-            cudaSuccess);
+    EXPECT_OK(cudaMemcpyAsync(data_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice, stream.get()));
   }
   ~DeviceArray() { cudaFree(data_); }
   DeviceArray(const DeviceArray&) = delete;
@@ -41,9 +39,8 @@ class DeviceArray {
   std::size_t bytes() const { return count_ * sizeof(T); }
   std::vector<T> values(const Stream& stream) const {
     std::vector<T> result(count_);
-    REQUIRE(cudaMemcpyAsync(result.data(), data_, bytes(), cudaMemcpyDeviceToHost, stream.get()) ==
-            cudaSuccess);
-    REQUIRE(cudaStreamSynchronize(stream.get()) == cudaSuccess);
+    EXPECT_OK(cudaMemcpyAsync(result.data(), data_, bytes(), cudaMemcpyDeviceToHost, stream.get()));
+    EXPECT_OK(cudaStreamSynchronize(stream.get()));
     return result;
   }
 
@@ -51,5 +48,3 @@ class DeviceArray {
   T* data_ = nullptr;
   std::size_t count_;
 };
-
-}  // namespace fake_gpu
