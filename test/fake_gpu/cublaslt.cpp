@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string>
 
+#include "library_faults.h"
+
 namespace fake_gpu::blas {
 
 Handles<cublasLtHandle_t, Library>& libraries() {
@@ -29,10 +31,7 @@ Handles<cublasLtMatmulPreference_t, Preference>& preferences() {
 
 namespace {
 
-struct Status {
-  cublasStatus_t value;
-  const char* name;
-};
+using Status = fake_gpu::NamedStatus<cublasStatus_t>;
 
 constexpr std::array statuses{
     Status{CUBLAS_STATUS_SUCCESS, "CUBLAS_STATUS_SUCCESS"},
@@ -48,12 +47,7 @@ constexpr std::array statuses{
 }  // namespace
 
 std::optional<cublasStatus_t> fault(const char* call) {
-  std::string error;
-  if (!fault_due(call, error)) return std::nullopt;
-  for (const Status& status : statuses) {
-    if (error == status.name) return status.value;
-  }
-  die(std::string(call) + " is to fail with " + error + ", which is no status of cuBLASLt");
+  return library_fault(call, statuses, CUBLAS_STATUS_EXECUTION_FAILED);
 }
 
 Number number_of(cudaDataType_t type, const char* call) {

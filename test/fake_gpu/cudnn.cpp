@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "cudnn_objects.h"
+#include "library_faults.h"
 
 namespace fake_gpu::dnn {
 
@@ -28,10 +29,7 @@ Handles<cudnnConvolutionDescriptor_t, Convolution>& convolution_descriptors() {
 
 namespace {
 
-struct Status {
-  cudnnStatus_t value;
-  const char* name;
-};
+using Status = fake_gpu::NamedStatus<cudnnStatus_t>;
 
 constexpr std::array statuses{
     Status{CUDNN_STATUS_SUCCESS, "CUDNN_STATUS_SUCCESS"},
@@ -72,14 +70,9 @@ std::size_t at_least(int value, int least, const char* call) {
 }  // namespace
 
 std::optional<cudnnStatus_t> fault(const char* call) {
-  std::string error;
-  if (!fault_due(call, error)) return std::nullopt;
-  for (const Status& status : statuses) {
-    if (error != status.name) continue;
-    last_error() = std::string("injected into ") + call;
-    return status.value;
-  }
-  die(std::string(call) + " is to fail with " + error + ", which is no status of cuDNN");
+  const std::optional<cudnnStatus_t> status = library_fault(call, statuses, CUDNN_STATUS_EXECUTION_FAILED);
+  if (status) last_error() = std::string("injected into ") + call;
+  return status;
 }
 
 }  // namespace fake_gpu::dnn

@@ -146,7 +146,8 @@ TEST_CASE("a product of bf16 matrices is rounded once", "[fake_gpu]") {
           product.in = product.out = CUDA_R_16BF;
           product.make();
           product.choose();
-          EXPECT(product.run(a.data(), b.data(), d.data(), workspace.data(), stream) == CUBLAS_STATUS_SUCCESS);
+          EXPECT(product.run(a.data(), b.data(), d.data(), workspace.data(), stream) ==
+                 CUBLAS_STATUS_SUCCESS);
           EXPECT(__bfloat162float(d.values(stream)[0]) == 258.f);
           product.destroy();
         }) == "");
@@ -202,19 +203,21 @@ TEST_CASE("matrices lie as the algorithm was told", "[fake_gpu]") {
 
 TEST_CASE("a fault is injected into a product, and told in words", "[fake_gpu]") {
   const auto failure_of = [](const char* fault) {
-    return in_child({{"FAKE_GPU_FAULT", fault}}, [] {
-             lockstep::device::CudaDevice device(0);
-             const auto weight = device.empty({2, 3});
-             const auto y = device.empty({4, 2});
-             device.linear_forward(device.empty({4, 3}), weight, device.empty({2}),
-                                   lockstep::device::Activation::none, y);
-             device.synchronise();
-           })
+    return in_child({{"FAKE_GPU_FAULT", fault}},
+                    [] {
+                      lockstep::device::CudaDevice device(0);
+                      const auto weight = device.empty({2, 3});
+                      const auto y = device.empty({4, 2});
+                      device.linear_forward(device.empty({4, 3}), weight, device.empty({2}),
+                                            lockstep::device::Activation::none, y);
+                      device.synchronise();
+                    })
         .output;
   };
-  CHECK_THAT(failure_of("cublasLtMatmul:1:CUBLAS_STATUS_NOT_SUPPORTED"),
-             Contains("cublasLtMatmul for product [4, 3] x [3, 2], f32 to f32 failed: cuBLASLt has no kernel for "
-                      "this product on this GPU (CUBLAS_STATUS_NOT_SUPPORTED)"));
+  CHECK_THAT(
+      failure_of("cublasLtMatmul:1:CUBLAS_STATUS_NOT_SUPPORTED"),
+      Contains("cublasLtMatmul for product [4, 3] x [3, 2], f32 to f32 failed: cuBLASLt has no kernel for "
+               "this product on this GPU (CUBLAS_STATUS_NOT_SUPPORTED)"));
   CHECK_THAT(failure_of("cublasLtCreate:1:CUBLAS_STATUS_ALLOC_FAILED"),
              Contains("cublasLtCreate failed: cuBLASLt found no memory for itself"));
   CHECK_THAT(failure_of("cublasLtMatmulAlgoGetHeuristic:1:CUBLAS_STATUS_ARCH_MISMATCH"),

@@ -152,17 +152,19 @@ TEST_CASE("what cuDNN would refuse, or what is not on the list, dies by name", "
 
 TEST_CASE("a fault is injected into a convolution, and told in words", "[fake_gpu]") {
   const auto failure_of = [](const char* fault) {
-    return in_child({{"FAKE_GPU_FAULT", fault}}, [] {
-             lockstep::device::CudaDevice device(0);
-             device.conv2d_forward(device.empty({1, 4, 4, 2}), device.empty({3, 2, 1, 1}), {}, {},
-                                   lockstep::device::Activation::none, device.empty({1, 4, 4, 3}));
-             device.synchronise();
-           })
+    return in_child({{"FAKE_GPU_FAULT", fault}},
+                    [] {
+                      lockstep::device::CudaDevice device(0);
+                      device.conv2d_forward(device.empty({1, 4, 4, 2}), device.empty({3, 2, 1, 1}), {}, {},
+                                            lockstep::device::Activation::none, device.empty({1, 4, 4, 3}));
+                      device.synchronise();
+                    })
         .output;
   };
-  CHECK_THAT(failure_of("cudnnGetConvolutionForwardWorkspaceSize:1:CUDNN_STATUS_NOT_SUPPORTED"),
-             Contains("cudnnGetConvolutionForwardWorkspaceSize for 1 images [4, 4, 2] of f32, 3 filters [1, 1], "
-                      "stride 1, padding 0 failed: cuDNN says CUDNN_STATUS_NOT_SUPPORTED: injected into"));
+  CHECK_THAT(
+      failure_of("cudnnGetConvolutionForwardWorkspaceSize:1:CUDNN_STATUS_NOT_SUPPORTED"),
+      Contains("cudnnGetConvolutionForwardWorkspaceSize for 1 images [4, 4, 2] of f32, 3 filters [1, 1], "
+               "stride 1, padding 0 failed: cuDNN says CUDNN_STATUS_NOT_SUPPORTED: injected into"));
   CHECK_THAT(failure_of("cudnnCreate:1:CUDNN_STATUS_NOT_INITIALIZED"),
              Contains("cudnnCreate failed: cuDNN says CUDNN_STATUS_NOT_INITIALIZED"));
 }

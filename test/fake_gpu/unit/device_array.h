@@ -29,7 +29,8 @@ class DeviceArray {
     data_ = static_cast<T*>(address);
   }
   DeviceArray(const std::vector<T>& values, const Stream& stream) : DeviceArray(values.size()) {
-    EXPECT_OK(cudaMemcpyAsync(data_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice, stream.get()));
+    EXPECT_OK(
+        cudaMemcpyAsync(data_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice, stream.get()));
   }
   ~DeviceArray() { cudaFree(data_); }
   DeviceArray(const DeviceArray&) = delete;
