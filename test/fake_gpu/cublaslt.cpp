@@ -1,4 +1,4 @@
-// The stand-in for cuBLASLt: handles and descriptors. What is not on the list of README.md dies by name.
+// The stand-in for cuBLASLt: handles and descriptors. What is not on the list of libraries.md dies by name.
 #include "cublaslt.h"
 
 #include <array>

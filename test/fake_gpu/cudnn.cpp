@@ -1,4 +1,4 @@
-// The stand-in for cuDNN: handles, descriptors, errors. What is not on the list of README.md dies by name.
+// The stand-in for cuDNN: handles, descriptors, errors. What is not on the list of libraries.md dies by name.
 #include <array>
 #include <cstring>
 
