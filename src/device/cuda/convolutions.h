@@ -1,12 +1,13 @@
 // Convolutions by cuDNN's calls of one operation each (cudnnConvolutionForward and so on; deprecated in
 // favour of graphs, but complete), on images in NHWC and filters in [out, kh, kw, in].
 //
-// Algorithms. Images and filters in NHWC are documented (cuDNN API reference, tables of supported
-// configurations of the three calls) for forward IMPLICIT_GEMM and IMPLICIT_PRECOMP_GEMM and for backward
-// ALGO_0 and ALGO_1, 2 dimensions, packed, in FLOAT_CONFIG, PSEUDO_HALF_CONFIG and PSEUDO_BFLOAT16_CONFIG: x,
-// w and y of one type, sums in f32. ALGO_0 of both backward directions is documented as not deterministic,
-// ALGO_1 as deterministic. That leaves IMPLICIT_PRECOMP_GEMM and twice ALGO_1: no search, no trial, the same
-// bits at each start. f32 takes FMA_MATH, since any other type may round to TF32.
+// Algorithms. Images and filters in NHWC are documented (cuDNN API reference, supported configurations of the
+// three calls) for forward IMPLICIT_GEMM and IMPLICIT_PRECOMP_GEMM and for backward ALGO_0 and ALGO_1, in two
+// dimensions, packed, x, w and y of one type, sums in f32: FLOAT_CONFIG and PSEUDO_HALF_CONFIG; bf16
+// (PSEUDO_BFLOAT16_CONFIG) is taken to be where f16 is. Not deterministic are ALGO_0 of both backward
+// directions and ALGO_3 (cuDNN developer guide, "Reproducibility"). That leaves IMPLICIT_PRECOMP_GEMM and
+// twice ALGO_1: no search, no trial, the same bits at each start. f32 takes FMA_MATH, since any other type
+// may round to TF32.
 #pragma once
 
 #include <cudnn.h>
