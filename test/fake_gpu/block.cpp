@@ -33,7 +33,11 @@ const char* name_of_exchange(Block::Exchange exchange) {
 }  // namespace
 
 Block::Block(std::string kernel, unsigned threads, const std::function<void()>& body, Stacks& stacks)
-    : kernel_(std::move(kernel)), body_(body), stacks_(stacks), threads_(threads) {}
+    : kernel_(std::move(kernel)),
+      body_(body),
+      stacks_(stacks),
+      reverse_(reverse_order()),
+      threads_(threads) {}
 
 std::string Block::name_of(unsigned thread) const {
   const uint3& block = registers().block;
@@ -47,7 +51,7 @@ std::optional<unsigned> Block::next_fresh() {
     return std::nullopt;
   }
   const unsigned turn = started_++;
-  return reverse_order() ? count - 1 - turn : turn;
+  return reverse_ ? count - 1 - turn : turn;
 }
 
 // Starts fresh threads, until one waits: then it keeps this fiber.
@@ -76,7 +80,7 @@ void Block::start_fresh_threads() {
 void Block::resume_ready_threads() {
   const auto count = static_cast<unsigned>(threads_.size());
   for (unsigned turn = 0; turn < count; ++turn) {
-    const unsigned number = reverse_order() ? count - 1 - turn : turn;
+    const unsigned number = reverse_ ? count - 1 - turn : turn;
     Thread& thread = threads_[number];
     if (thread.state != State::ready) {
       continue;

@@ -52,6 +52,7 @@ class Block {
   std::string kernel_;
   const std::function<void()>& body_;
   Stacks& stacks_;
+  const bool reverse_;
   std::vector<Thread> threads_;
   unsigned started_ = 0;
   unsigned current_ = 0;

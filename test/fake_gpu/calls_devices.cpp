@@ -3,14 +3,14 @@
 #include <cstring>
 
 #include "call.h"
-#include "devices.h"
+#include "process.h"
 #include "stream.h"
 
 namespace {
 
 using fake_gpu::call;
-using fake_gpu::devices;
 using fake_gpu::Needs;
+using fake_gpu::process;
 using fake_gpu::Runtime;
 
 constexpr int multiprocessors = 132;
@@ -19,7 +19,7 @@ constexpr int most_shared_bytes = 227 * 1024;
 
 bool exists(int device) {
   int count = 0;
-  return devices().count(count) == cudaSuccess && device >= 0 && device < count;
+  return process().devices.count(count) == cudaSuccess && device >= 0 && device < count;
 }
 
 // "GPU-fa4e0000-..." as 16 bytes.
@@ -38,16 +38,18 @@ void put_uuid(const std::string& text, cudaUUID_t& uuid) {
 }  // namespace
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  return call("cudaGetDeviceCount", Needs::nothing, [&](Runtime&) { return devices().count(*count); });
+  return call("cudaGetDeviceCount", Needs::nothing,
+              [&](Runtime&) { return process().devices.count(*count); });
 }
 
 cudaError_t cudaSetDevice(int device) {
-  return call("cudaSetDevice", Needs::nothing, [&](Runtime&) { return devices().set_current(device); });
+  return call("cudaSetDevice", Needs::nothing,
+              [&](Runtime&) { return process().devices.set_current(device); });
 }
 
 cudaError_t cudaGetDevice(int* device) {
   return call("cudaGetDevice", Needs::nothing, [&](Runtime&) {
-    *device = devices().current();
+    *device = process().devices.current();
     return cudaSuccess;
   });
 }
@@ -59,17 +61,17 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     }
     *properties = {};
     std::snprintf(properties->name, sizeof properties->name, "Fake GPU%s",
-                  devices().mig() ? " MIG 1g.10gb" : "");
-    put_uuid(devices().uuid(device), properties->uuid);
+                  process().devices.mig() ? " MIG 1g.10gb" : "");
+    put_uuid(process().devices.uuid(device), properties->uuid);
     properties->totalGlobalMem = runtime.memory_total();
     properties->sharedMemPerBlock = shared_bytes;
     properties->sharedMemPerBlockOptin = most_shared_bytes;
     properties->warpSize = 32;
     properties->maxThreadsPerBlock = 1024;
-    properties->major = devices().major();
-    properties->minor = devices().minor();
+    properties->major = process().devices.major();
+    properties->minor = process().devices.minor();
     properties->multiProcessorCount = multiprocessors;
-    properties->pciBusID = devices().bus(device);
+    properties->pciBusID = process().devices.bus(device);
     properties->unifiedAddressing = 1;
     properties->canMapHostMemory = 1;
     properties->asyncEngineCount = 3;
@@ -86,16 +88,16 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     }
     switch (attribute) {
       case cudaDevAttrComputeCapabilityMajor:
-        *value = devices().major();
+        *value = process().devices.major();
         break;
       case cudaDevAttrComputeCapabilityMinor:
-        *value = devices().minor();
+        *value = process().devices.minor();
         break;
       case cudaDevAttrMultiProcessorCount:
         *value = multiprocessors;
         break;
       case cudaDevAttrComputeMode:
-        *value = devices().exclusive() ? cudaComputeModeExclusiveProcess : cudaComputeModeDefault;
+        *value = process().devices.exclusive() ? cudaComputeModeExclusiveProcess : cudaComputeModeDefault;
         break;
       case cudaDevAttrMaxThreadsPerBlock:
         *value = 1024;
@@ -114,7 +116,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
         *value = 0;
         break;
       case cudaDevAttrPciBusId:
-        *value = devices().bus(device);
+        *value = process().devices.bus(device);
         break;
       case cudaDevAttrHostNumaId:
         *value = -1;
@@ -132,14 +134,14 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
     if (!exists(device)) {
       return cudaErrorInvalidDevice;
     }
-    const int written =
-        std::snprintf(text, static_cast<std::size_t>(length), "0000:%02X:00.0", devices().bus(device));
+    const int written = std::snprintf(text, static_cast<std::size_t>(length), "0000:%02X:00.0",
+                                      process().devices.bus(device));
     return written < length ? cudaSuccess : cudaErrorInvalidValue;
   });
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
-  *version = devices().driver_version();
+  *version = process().devices.driver_version();
   return cudaSuccess;
 }
 

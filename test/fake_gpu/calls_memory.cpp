@@ -1,14 +1,14 @@
 // Stand-ins for the CUDA runtime's calls about memory.
 #include "call.h"
-#include "devices.h"
+#include "process.h"
 #include "stream.h"
 
 namespace {
 
 using fake_gpu::Allocation;
 using fake_gpu::call;
-using fake_gpu::devices;
 using fake_gpu::Needs;
+using fake_gpu::process;
 using fake_gpu::Runtime;
 
 cudaError_t allocate(Runtime& runtime, void** pointer, std::size_t bytes, Allocation::Kind kind) {
@@ -16,7 +16,7 @@ cudaError_t allocate(Runtime& runtime, void** pointer, std::size_t bytes, Alloca
   if (bytes == 0) {
     return cudaSuccess;
   }
-  *pointer = runtime.allocate(bytes, kind, devices().current());
+  *pointer = runtime.allocate(bytes, kind, process().devices.current());
   return *pointer == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 
@@ -59,7 +59,7 @@ cudaError_t cudaFreeHost(void* pointer) {
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   return call("cudaMemGetInfo", Needs::device, [&](Runtime& runtime) {
     *total = runtime.memory_total();
-    *free = *total - runtime.memory_used(devices().current());
+    *free = *total - runtime.memory_used(process().devices.current());
     return cudaSuccess;
   });
 }

@@ -1,14 +1,14 @@
 // Stand-ins for the CUDA runtime's calls about streams and events.
 #include "call.h"
-#include "devices.h"
+#include "process.h"
 #include "stream.h"
 
 namespace {
 
 using fake_gpu::call;
-using fake_gpu::devices;
 using fake_gpu::die;
 using fake_gpu::Needs;
+using fake_gpu::process;
 using fake_gpu::Runtime;
 
 cudaError_t create(Runtime& runtime, cudaStream_t* stream, unsigned flags, const char* name) {
@@ -16,7 +16,7 @@ cudaError_t create(Runtime& runtime, cudaStream_t* stream, unsigned flags, const
     die(std::string(name) +
         ": only cudaStreamNonBlocking is on the list: the legacy stream would wait for others");
   }
-  *stream = runtime.create_stream(devices().current());
+  *stream = runtime.create_stream(process().devices.current());
   return cudaSuccess;
 }
 

@@ -21,7 +21,7 @@ constexpr microseconds longest_pause{500};
 }  // namespace
 
 DeviceThread::DeviceThread(std::mutex& mutex, Protection& protection)
-    : mutex_(mutex), protection_(protection), thread_([this] { run(); }) {}
+    : mutex_(mutex), protection_(protection), reverse_(reverse_order()), thread_(&DeviceThread::run, this) {}
 
 DeviceThread::~DeviceThread() {
   {
@@ -100,7 +100,7 @@ void DeviceThread::run() {
     bool progress = false;
     bool waiting = false;
     for (std::size_t i = 0; i < queues_.size(); ++i) {
-      const Turn turn = take_turn(lock, *queues_[reverse_order() ? queues_.size() - 1 - i : i]);
+      const Turn turn = take_turn(lock, *queues_[reverse_ ? queues_.size() - 1 - i : i]);
       progress = progress || turn == Turn::done;
       waiting = waiting || turn == Turn::not_done;
     }

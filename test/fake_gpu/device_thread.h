@@ -61,6 +61,7 @@ class DeviceThread {
 
   std::mutex& mutex_;
   Protection& protection_;
+  const bool reverse_;
   std::vector<std::unique_ptr<Queue>> queues_;
   bool stalled_ = false;
   bool stop_ = false;

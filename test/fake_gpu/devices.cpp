@@ -68,11 +68,6 @@ Devices::Devices()
   }
 }
 
-Devices& devices() {
-  static Devices devices;
-  return devices;
-}
-
 cudaError_t Devices::count(int& count) const {
   count = 0;
   if (driver_ / 1000 < CUDART_VERSION / 1000) {

@@ -41,6 +41,4 @@ class Devices {
   std::set<int> owned_;
 };
 
-Devices& devices();
-
 }  // namespace fake_gpu

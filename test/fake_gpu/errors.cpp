@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "call.h"
-#include "devices.h"
+#include "process.h"
 #include "stream.h"
 
 namespace fake_gpu {
@@ -94,7 +94,7 @@ cudaError_t forget_last_error() {
 }
 
 cudaError_t call(const char* name, Needs needs, const std::function<cudaError_t(Runtime&)>& body) {
-  Runtime& runtime = Runtime::instance();
+  Runtime& runtime = process().runtime;
   std::string fault;
   if (fault_due(name, fault)) {
     if (fault == "stall") {
@@ -111,7 +111,7 @@ cudaError_t call(const char* name, Needs needs, const std::function<cudaError_t(
     return remember(error);
   }
   if (needs == Needs::device) {
-    if (const cudaError_t error = devices().use_current()) {
+    if (const cudaError_t error = process().devices.use_current()) {
       return remember(error);
     }
   }
@@ -124,12 +124,12 @@ using namespace fake_gpu;
 
 cudaError_t cudaGetLastError() {
   const cudaError_t error = forget_last_error();
-  const cudaError_t lost = Runtime::instance().lost();
+  const cudaError_t lost = process().runtime.lost();
   return lost != cudaSuccess ? lost : error;
 }
 
 cudaError_t cudaPeekAtLastError() {
-  const cudaError_t lost = Runtime::instance().lost();
+  const cudaError_t lost = process().runtime.lost();
   return lost != cudaSuccess ? lost : last_error;
 }
 

@@ -1,11 +1,11 @@
-// Faults on demand, and how the fake GPU says that the program is wrong.
+#include "faults.h"
+
 #include <cstdio>
 #include <cstdlib>
-#include <map>
-#include <mutex>
 #include <sstream>
 #include <string>
 
+#include "process.h"
 #include "stream.h"
 
 namespace fake_gpu {
@@ -22,61 +22,48 @@ std::string rank() {
   return "0";
 }
 
-class Faults {
- public:
-  Faults() {
-    const char* text = std::getenv("FAKE_GPU_FAULT");
-    std::istringstream list(text == nullptr ? "" : text);
-    for (std::string fault; std::getline(list, fault, ',');) {
-      add(fault);
-    }
-  }
+}  // namespace
 
-  bool due(const std::string& call, std::string& error) {
-    const std::lock_guard lock(mutex_);
-    const auto [begin, end] = faults_.equal_range(call);
-    if (begin == end) {
-      return false;
-    }
-    const unsigned long count = ++calls_[call];
-    for (auto fault = begin; fault != end; ++fault) {
-      if (fault->second.call == count) {
-        error = fault->second.error;
-        return true;
-      }
-    }
+Faults::Faults() {
+  const char* text = std::getenv("FAKE_GPU_FAULT");
+  std::istringstream list(text == nullptr ? "" : text);
+  for (std::string fault; std::getline(list, fault, ',');) {
+    add(fault);
+  }
+}
+
+bool Faults::due(const std::string& call, std::string& error) {
+  const std::lock_guard lock(mutex_);
+  const auto [begin, end] = faults_.equal_range(call);
+  if (begin == end) {
     return false;
   }
-
- private:
-  struct Fault {
-    unsigned long call;
-    std::string error;
-  };
-
-  void add(const std::string& text) {
-    std::istringstream parts(text);
-    std::string call, number, error, where;
-    std::getline(parts, call, ':');
-    std::getline(parts, number, ':');
-    std::getline(parts, error, ':');
-    const bool only_one_rank = static_cast<bool>(std::getline(parts, where));
-    char* end = nullptr;
-    const unsigned long count = std::strtoul(number.c_str(), &end, 10);
-    if (call.empty() || error.empty() || count == 0 || *end != '\0') {
-      die("FAKE_GPU_FAULT: '" + text + "' is not CALL:N:ERROR or CALL:N:ERROR:RANK");
-    }
-    if (!only_one_rank || where == rank()) {
-      faults_.insert({call, {count, error}});
+  const unsigned long count = ++calls_[call];
+  for (auto fault = begin; fault != end; ++fault) {
+    if (fault->second.call == count) {
+      error = fault->second.error;
+      return true;
     }
   }
+  return false;
+}
 
-  std::mutex mutex_;
-  std::multimap<std::string, Fault> faults_;
-  std::map<std::string, unsigned long> calls_;
-};
-
-}  // namespace
+void Faults::add(const std::string& text) {
+  std::istringstream parts(text);
+  std::string call, number, error, where;
+  std::getline(parts, call, ':');
+  std::getline(parts, number, ':');
+  std::getline(parts, error, ':');
+  const bool only_one_rank = static_cast<bool>(std::getline(parts, where));
+  char* end = nullptr;
+  const unsigned long count = std::strtoul(number.c_str(), &end, 10);
+  if (call.empty() || error.empty() || count == 0 || *end != '\0') {
+    die("FAKE_GPU_FAULT: '" + text + "' is not CALL:N:ERROR or CALL:N:ERROR:RANK");
+  }
+  if (!only_one_rank || where == rank()) {
+    faults_.insert({call, {count, error}});
+  }
+}
 
 void die(const std::string& text) {
   std::fputs(("fake GPU: " + text + "\n").c_str(), stderr);
@@ -84,8 +71,7 @@ void die(const std::string& text) {
 }
 
 bool fault_due(const std::string& call, std::string& error) {
-  static Faults faults;
-  return faults.due(call, error);
+  return process().faults.due(call, error);
 }
 
 }  // namespace fake_gpu

@@ -4,7 +4,7 @@
 
 #include "block.h"
 #include "call.h"
-#include "devices.h"
+#include "process.h"
 #include "registers.h"
 #include "settings.h"
 #include "stream.h"
@@ -79,9 +79,10 @@ void run_grid(const std::string& kernel, Blocks blocks, unsigned threads, std::s
   state.running = &block;
   state.block_size = {threads, 1, 1};
   state.grid_size = {blocks.x, blocks.y, 1};
+  const bool reverse = reverse_order();
   const unsigned count = blocks.x * blocks.y;
   for (unsigned turn = 0; turn < count; ++turn) {
-    const unsigned number = reverse_order() ? count - 1 - turn : turn;
+    const unsigned number = reverse ? count - 1 - turn : turn;
     state.block = {number % blocks.x, number / blocks.x, 0};
     state.shared.assign((shared_bytes + sizeof(double) - 1) / sizeof(double),
                         from_bits<double>(0xCDCDCDCDCDCDCDCDULL));
@@ -97,7 +98,7 @@ cudaError_t launch(const char* name, Blocks blocks, unsigned threads, std::size_
         threads > most_threads || shared_bytes > most_shared_bytes) {
       return cudaErrorInvalidConfiguration;
     }
-    if (devices().major() < oldest_major) {
+    if (process().devices.major() < oldest_major) {
       return cudaErrorNoKernelImageForDevice;
     }
     cudaError_t fault = cudaSuccess;

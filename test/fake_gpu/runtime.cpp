@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "process.h"
 #include "stream.h"
 
 namespace fake_gpu {
@@ -15,11 +16,6 @@ bool overlap(const Access& a, const Access& b) {
 }
 
 }  // namespace
-
-Runtime& Runtime::instance() {
-  static Runtime runtime;
-  return runtime;
-}
 
 Runtime::Runtime() : thread_(mutex_, memory_.protection()) {}
 
@@ -123,7 +119,7 @@ cudaError_t Runtime::enqueue(cudaStream_t handle, const std::string& what,
 
 cudaError_t enqueue(cudaStream_t stream, std::string what, std::vector<Access> accesses,
                     std::function<bool()> poll) {
-  return Runtime::instance().enqueue(stream, what, accesses, std::move(poll), cudaSuccess);
+  return process().runtime.enqueue(stream, what, accesses, std::move(poll), cudaSuccess);
 }
 
 }  // namespace fake_gpu

@@ -31,7 +31,7 @@ struct Record {
 // Members lock by themselves and may be called from any thread. All die of handles that do not live.
 class Runtime {
  public:
-  static Runtime& instance();
+  Runtime();
 
   cudaError_t lost();
   void lose(cudaError_t error);
@@ -77,8 +77,6 @@ class Runtime {
     std::shared_ptr<Record> last;  // null: never recorded
   };
   using Lock = std::unique_lock<std::mutex>;
-
-  Runtime();
 
   Stream& find(cudaStream_t stream, const std::string& call);
   Event& find(cudaEvent_t event, const std::string& call);

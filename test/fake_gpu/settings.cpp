@@ -25,14 +25,11 @@ long setting(const char* name, long otherwise) {
 }
 
 bool reverse_order() {
-  static const bool reverse = [] {
-    const std::string order = text_setting("FAKE_GPU_ORDER", "");
-    if (!order.empty() && order != "reverse") {
-      die("FAKE_GPU_ORDER=" + order + ": only 'reverse' is known");
-    }
-    return order == "reverse";
-  }();
-  return reverse;
+  const std::string order = text_setting("FAKE_GPU_ORDER", "");
+  if (!order.empty() && order != "reverse") {
+    die("FAKE_GPU_ORDER=" + order + ": only 'reverse' is known");
+  }
+  return order == "reverse";
 }
 
 }  // namespace fake_gpu

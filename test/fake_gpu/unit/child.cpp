@@ -1,5 +1,6 @@
 #include "child.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+
+#include "process.h"
 
 namespace {
 
@@ -30,10 +33,13 @@ Ending in_child(const Settings& settings, const std::function<void()>& body) {
     // Catch2's handlers would tell of the signal at length.
     std::signal(SIGABRT, SIG_DFL);
     std::signal(SIGSEGV, SIG_DFL);
+    const rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
     alarm(longest_seconds);
     for (const auto& [name, value] : settings) {
       setenv(name.c_str(), value.c_str(), 1);
     }
+    fake_gpu::start_afresh();
     try {
       body();
     } catch (const std::exception& error) {
