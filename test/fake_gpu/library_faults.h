@@ -7,6 +7,7 @@
 #include <string>
 
 #include "call.h"
+#include "process.h"
 #include "stream.h"
 
 namespace fake_gpu {
@@ -27,11 +28,11 @@ std::optional<Status> library_fault(const char* call, const std::array<NamedStat
     if (fault == status.name) return status.value;
   }
   if (fault == "stall") {
-    Runtime::instance().stall();
+    process().runtime.stall();
     return std::nullopt;
   }
   const cudaError_t error = remember(error_named(fault));
-  if (is_sticky(error)) Runtime::instance().lose(error);
+  if (is_sticky(error)) process().runtime.lose(error);
   return failed;
 }
 
