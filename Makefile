@@ -358,7 +358,7 @@ $(BUILD)/test/fake_gpu/tests: $(FAKE_GPU_UNIT_SOURCES:%=$(BUILD)/fake_gpu/%.o) $
 	@mkdir -p $(@D)
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) $(FAKE_GPU_COVERAGE) -o $@ $(filter %.o,$^) $(WHOLE_LIBRARY) $(LDLIBS) $(FAKE_GPU_LDLIBS)
 
-$(BUILD)/test/fake_gpu/mpi_tests: $(FAKE_GPU_MPI_SOURCES:%=$(BUILD)/fake_gpu/%.o) $(FAKE_GPU_OBJECTS) $(BUILD)/liblockstep.a
+$(BUILD)/test/fake_gpu/mpi_tests: $(BUILD)/test/mpi/main.o $(FAKE_GPU_MPI_SOURCES:%=$(BUILD)/fake_gpu/%.o) $(FAKE_GPU_OBJECTS) $(BUILD)/liblockstep.a
 	@mkdir -p $(@D)
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) $(FAKE_GPU_COVERAGE) -o $@ $(filter %.o,$^) $(WHOLE_LIBRARY) $(LDLIBS) $(FAKE_GPU_LDLIBS)
 

@@ -51,15 +51,24 @@ class ReducerBench {
  public:
   ReducerBench(std::unique_ptr<lockstep::comm::Transport> transport, lockstep::comm::ReduceMode mode,
                int lanes, std::size_t size, std::int64_t bucket)
+      : ReducerBench(std::make_unique<lockstep::device::CpuDevice>(),
+                     std::make_unique<lockstep::comm::HostCommunicator>(
+                         std::move(transport), lockstep::comm::HostCommunicatorOptions{}),
+                     mode, lanes, size, bucket) {}
+  // The communicator is one for the device's tensors.
+  ReducerBench(std::unique_ptr<lockstep::device::Device> device,
+               std::unique_ptr<lockstep::comm::Communicator> comm, lockstep::comm::ReduceMode mode, int lanes,
+               std::size_t size, std::int64_t bucket)
       : size_(static_cast<std::int64_t>(size)),
-        own_(lockstep::comm::lanes_of(transport->rank(), transport->size(), lanes)),
-        comm_(std::move(transport), {}),
+        own_(lockstep::comm::lanes_of(comm->rank(), comm->size(), lanes)),
+        device_(std::move(device)),
+        comm_(std::move(comm)),
         slices_{{0, size_ / 3}, {size_ / 3, size_ / 2 - size_ / 3}, {size_ / 2, size_ - size_ / 2}} {
     lockstep::comm::ReducerOptions options;
     options.mode = mode;
     options.lanes = lanes;
     options.bucket = bucket;
-    reducer_ = lockstep::comm::make_reducer(comm_, device_, device_.zeros({size_}), slices_, options);
+    reducer_ = lockstep::comm::make_reducer(*comm_, *device_, device_->zeros({size_}), slices_, options);
   }
 
   // One step in which lane v brings lane_gradient(v).
@@ -76,16 +85,16 @@ class ReducerBench {
   }
   void bring(int lane, const std::vector<float>& gradient) {
     const auto place = reducer_->begin_lane(lane);
-    const lockstep::device::Tensor whole = device_.empty({size_});
-    device_.upload(gradient, whole);
+    const lockstep::device::Tensor whole = device_->empty({size_});
+    device_->upload(gradient, whole);
     for (const std::size_t parameter : {1, 0, 2}) {
       const lockstep::comm::Slice& at = slices_[parameter];
       const auto from = whole.slice(at.first, {at.count});
       const auto to = place.gradient.slice(at.first, {at.count});
       if (place.accumulate) {
-        device_.axpy(1.f, from, to);
+        device_->axpy(1.f, from, to);
       } else {
-        device_.copy(from, to);
+        device_->copy(from, to);
       }
       reducer_->finish_parameter(parameter);
     }
@@ -93,21 +102,21 @@ class ReducerBench {
   }
   std::vector<float> values(const lockstep::device::Tensor& tensor) {
     std::vector<float> result(sizes());
-    device_.download(tensor, result);
+    device_->download(tensor, result);
     return result;
   }
   lockstep::comm::Reducer& reducer() { return *reducer_; }
   const lockstep::LaneRange& own() const { return own_; }
-  void mark_allocations() { marked_ = device_.pool().system_allocations(); }
-  std::int64_t new_allocations() const { return device_.pool().system_allocations() - marked_; }
+  void mark_allocations() { marked_ = device_->pool().system_allocations(); }
+  std::int64_t new_allocations() const { return device_->pool().system_allocations() - marked_; }
 
  private:
   std::size_t sizes() const { return static_cast<std::size_t>(size_); }
 
   std::int64_t size_;
   lockstep::LaneRange own_;
-  lockstep::device::CpuDevice device_;
-  lockstep::comm::HostCommunicator comm_;
+  std::unique_ptr<lockstep::device::Device> device_;
+  std::unique_ptr<lockstep::comm::Communicator> comm_;
   std::vector<lockstep::comm::Slice> slices_;
   std::unique_ptr<lockstep::comm::Reducer> reducer_;
   std::int64_t marked_ = 0;
