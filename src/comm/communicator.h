@@ -1,12 +1,13 @@
 // Collectives and messages on tensors in the memory of one device type: what gradients, parameters and
 // activations travel by. Small messages that ranks agree by are a Group's business (group.h).
 //
-// Calls start something and return; it is done when wait() of what they return has come back. Until then
-// nobody else touches the tensors. All ranks make the same collective calls in the same order, and things
-// happen in the order of the calls. One thread at a time calls, but for abort(). A failure or a wait beyond
-// the limit throws Error(peer_failed) that names the missing ranks with their nodes, from wait() and from
-// every later call; after it no further collective may be entered (contract C7), and abort() is all that is
-// left to do.
+// Calls start something and return; it is done when wait() of what they return has come back. On a GPU a call
+// comes behind all operations of the device before it, wait() lets those that follow wait, and comes back at
+// once. Until then nobody else touches the tensors. All ranks make the same collective calls in the same
+// order, and things happen in the order of the calls. One thread at a time calls, but for abort(). A failure
+// or a wait beyond the limit throws Error(peer_failed) that names the missing ranks with their nodes, from
+// wait() and from every later call; after it no further collective may be entered (contract C7), and abort()
+// is all that is left to do.
 #pragma once
 
 #include <memory>
@@ -75,6 +76,10 @@ class Communicator {
   // Whether calls go on by themselves while the caller computes, where the implementation can choose (on a
   // CPU they take a thread's time for it). If not, they happen inside wait(). Set while nothing is under way.
   virtual void set_background(bool background) = 0;
+
+  // Tells where calls will use memory again and again, for libraries that can prepare themselves; the memory
+  // stays as long as the communicator.
+  virtual void announce(const device::Tensor& /*buffer*/) {}
 
   // Ends everything that is under way on this rank with an error, without a word to the others. Any thread.
   virtual void abort() noexcept = 0;

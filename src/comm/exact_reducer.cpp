@@ -24,7 +24,9 @@ TreeNode root_of(int lanes) {
 
 ExactReducer::ExactReducer(Communicator& comm, device::Device& device, const device::Tensor& gradient,
                            std::span<const Slice> parameters, const ReducerOptions& options)
-    : Reducer(comm, device, gradient, parameters, options), buffers_{gradient} {}
+    : Reducer(comm, device, gradient, parameters, options), buffers_{gradient} {
+  comm_.announce(gradient);
+}
 
 void ExactReducer::prepare(std::span<const std::uint8_t> present) {
   free_ = buffers_;
@@ -195,6 +197,7 @@ device::Tensor ExactReducer::add_up(TreeNode node, std::span<const Partial> part
 device::Tensor ExactReducer::take_buffer() {
   if (free_.empty()) {
     buffers_.push_back(device_.zeros(buffers_.front().shape()));
+    comm_.announce(buffers_.back());
     return buffers_.back();
   }
   device::Tensor buffer = free_.back();
@@ -214,7 +217,10 @@ device::Tensor ExactReducer::room(std::size_t bucket) {
     }
     std::int64_t largest = 0;
     for (const Slice& each : plan_.buckets()) largest = std::max(largest, slice_of(each, comm_.rank()).count);
-    for (std::size_t i = 0; i < exchanges_.size(); ++i) rooms_.push_back(device_.empty({slices * largest}));
+    for (std::size_t i = 0; i < exchanges_.size(); ++i) {
+      rooms_.push_back(device_.empty({slices * largest}));
+      comm_.announce(rooms_.back());
+    }
   }
   return rooms_[bucket % rooms_.size()];
 }

@@ -4,7 +4,9 @@ namespace lockstep::comm {
 
 FastReducer::FastReducer(Communicator& comm, device::Device& device, const device::Tensor& gradient,
                          std::span<const Slice> parameters, const ReducerOptions& options)
-    : Reducer(comm, device, gradient, parameters, options), gradient_(gradient) {}
+    : Reducer(comm, device, gradient, parameters, options), gradient_(gradient) {
+  comm_.announce(gradient_);
+}
 
 void FastReducer::prepare(std::span<const std::uint8_t>) {
   sums_.clear();

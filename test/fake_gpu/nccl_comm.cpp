@@ -153,8 +153,8 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id,
   const auto made = std::make_shared<ncclComm>();
   made->blocking = false;
   cudaGetDevice(&made->device);
-  made->meeting = std::make_unique<Meeting>(from_id(id), rank, size);
   made->stalled = fault.stall;
+  if (!made->stalled) made->meeting = std::make_unique<Meeting>(from_id(id), rank, size);
   if (fault.later != ncclSuccess) fail(*made, fault.later, "injected at the beginning");
   const std::lock_guard guard(registry().mutex);
   registry().live.emplace(made.get(), made);

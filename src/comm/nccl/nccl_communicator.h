@@ -37,6 +37,7 @@ class NcclCommunicator final : public Communicator {
   // The device's work before it is done as well.
   void barrier() override { queue_->barrier(); }
   void set_background(bool /*background*/) override {}
+  void announce(const device::Tensor& buffer) override { queue_->announce(buffer); }
   // What is under way ends when the calling thread comes next, or waits for the device.
   void abort() noexcept override { queue_->interrupt(); }
   std::unique_ptr<Communicator> duplicate() override;

@@ -12,13 +12,6 @@ namespace lockstep::comm::nccl {
 namespace {
 
 constexpr int first_with_ras = 22400;
-constexpr int first_with_buffers = 21900;
-
-int version() {
-  int number = 0;
-  ncclGetVersion(&number);
-  return number;
-}
 
 std::string variable(const char* name, const char* otherwise) {
   const char* value = std::getenv(name);
@@ -58,10 +51,8 @@ bool Handle::is_settled() {
 void Handle::announce(void* memory, std::size_t bytes) {
   void* handle = nullptr;
   // What cannot be registered is used as any other memory.
-  if (version() >= first_with_buffers && ncclCommRegister(comm_, memory, bytes, &handle) == ncclSuccess &&
-      handle != nullptr) {
+  if (ncclCommRegister(comm_, memory, bytes, &handle) == ncclSuccess && handle != nullptr)
     announced_.push_back(handle);
-  }
 }
 
 void Handle::begin_end() {
@@ -80,7 +71,9 @@ void Handle::abort() noexcept {
 }
 
 std::string how_to_ask_nccl() {
-  if (version() < first_with_ras || variable("NCCL_RAS_ENABLE", "1") == "0") return {};
+  int version = 0;
+  ncclGetVersion(&version);
+  if (version < first_with_ras || variable("NCCL_RAS_ENABLE", "1") == "0") return {};
   return fmt::format("; while ranks hang, NCCL itself tells where they are: ncclras -v, or nc with {}",
                      variable("NCCL_RAS_ADDR", "localhost:28028"));
 }

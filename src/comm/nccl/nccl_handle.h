@@ -32,7 +32,7 @@ class Handle {
   // stream. Throws errors of all calls, those that happen later, too.
   bool is_settled();
 
-  // For memory that calls will use again and again, where this NCCL can make use of that; else nothing.
+  // For memory that calls will use again and again; what NCCL cannot register is used as any other.
   void announce(void* memory, std::size_t bytes);
 
   // Collective, and comes back at once: is_settled() tells when all ranks are there; then end().

@@ -207,7 +207,8 @@ TEST_CASE("faults of the caller are named", "[nccl]") {
   const comm::Communicator::Message shorter[] = {{group.rank(), device->empty({2})}};
   CHECK_THROWS_WITH(comm->all_reduce(bytes), Catch::EndsWith("a sum of u8"));
   CHECK_THROWS_WITH(comm->all_gather(three, bytes), Catch::EndsWith("an all-gather of unlike tensors"));
-  CHECK_THROWS_WITH(comm->reduce_scatter(bytes, three), Catch::EndsWith("a reduce-scatter of unlike tensors"));
+  CHECK_THROWS_WITH(comm->reduce_scatter(bytes, three),
+                    Catch::EndsWith("a reduce-scatter of unlike tensors"));
   CHECK_THROWS_WITH(comm->broadcast(three, group.size()), Catch::EndsWith("a rank that does not exist"));
   CHECK_THROWS_WITH(comm->exchange(none, {}), Catch::EndsWith("a rank that does not exist"));
   CHECK_THROWS_WITH(comm->exchange(own, {}), Catch::EndsWith("do not match"));
