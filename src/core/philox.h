@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 
+#include "core/host_device.h"
+
 namespace lockstep {
 
 using PhiloxBlock = std::array<std::uint32_t, 4>;
@@ -19,19 +21,26 @@ enum class Purpose : std::uint32_t {
   augment = 5,  // crop and mirroring of an image in an epoch
 };
 
-// Ten rounds on one counter block; four independent uniform 32-bit words come out.
-constexpr PhiloxBlock philox(std::uint64_t key, PhiloxBlock counter) {
+// Ten rounds on one counter block, which becomes four independent uniform 32-bit words.
+LOCKSTEP_HOST_DEVICE constexpr void philox_rounds(std::uint64_t key, std::uint32_t (&counter)[4]) {
   auto k0 = static_cast<std::uint32_t>(key);
   auto k1 = static_cast<std::uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t p0 = std::uint64_t{0xD2511F53u} * counter[0];
     const std::uint64_t p1 = std::uint64_t{0xCD9E8D57u} * counter[2];
-    counter = {static_cast<std::uint32_t>(p1 >> 32) ^ counter[1] ^ k0, static_cast<std::uint32_t>(p1),
-               static_cast<std::uint32_t>(p0 >> 32) ^ counter[3] ^ k1, static_cast<std::uint32_t>(p0)};
+    counter[0] = static_cast<std::uint32_t>(p1 >> 32) ^ counter[1] ^ k0;
+    counter[1] = static_cast<std::uint32_t>(p1);
+    counter[2] = static_cast<std::uint32_t>(p0 >> 32) ^ counter[3] ^ k1;
+    counter[3] = static_cast<std::uint32_t>(p0);
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
   }
-  return counter;
+}
+
+constexpr PhiloxBlock philox(std::uint64_t key, const PhiloxBlock& counter) {
+  std::uint32_t words[4] = {counter[0], counter[1], counter[2], counter[3]};
+  philox_rounds(key, words);
+  return {words[0], words[1], words[2], words[3]};
 }
 
 // Uniform in [0, 1) with 24 bits, exactly representable in a float.

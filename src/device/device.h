@@ -79,7 +79,8 @@ struct ChannelMoments {
 struct LossSum {
   double loss = 0.;          // summed over the samples, not averaged
   std::int64_t correct = 0;  // samples whose largest logit is at the label; 0 where there are no labels
-  std::int64_t invalid = 0;  // samples whose label is outside 0..classes-1: they count nowhere else
+  std::int64_t invalid = 0;  // samples whose label is outside 0..classes-1: they count nowhere else, and
+                             // their gradient is 0
 };
 
 struct SgdArguments {

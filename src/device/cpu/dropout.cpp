@@ -1,23 +1,16 @@
 // Random bits, mask and product in one pass, sixteen Philox blocks at a time.
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 
-#include "core/error.h"
-#include "core/philox.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/parallel.h"
 #include "device/cpu/vector.h"
+#include "device/dropout_draw.h"
 
 namespace lockstep::device {
 
 namespace {
 
-// Element j of a sample, with g = j / 128 and r = j % 128, draws 16 bits: half r / 64 (0: low) of word r / 16
-// % 4 of the Philox block number 16 g + r % 16. This order lets 16 neighbours come out of one vector.
 constexpr std::int64_t lanes = 16;
-constexpr std::int64_t elements_per_draw = 128;
 
 struct Draw {
   std::uint32_t words[4][lanes];
@@ -83,20 +76,6 @@ void backward_range(const float* dy, const std::uint8_t* mask, float scale, floa
   for (std::int64_t i = 0; i < count; ++i) dx[i] = dy[i] * (scale * static_cast<float>(mask[i]));
 }
 
-// Of 65536 values, how many mean "drop".
-std::int32_t threshold_of(double probability) {
-  if (!(probability >= 0. && probability < 1.)) {
-    throw Error(ExitCode::internal,
-                fmt::format("dropout: the probability is {}, wanted 0 <= p < 1", probability));
-  }
-  return static_cast<std::int32_t>(std::min(std::lround(probability * 65536.), 65535L));
-}
-
-// Exact for the rounded probability, so that the mean stays.
-float scale_of(std::int32_t threshold) {
-  return 65536.f / static_cast<float>(65536 - threshold);
-}
-
 }  // namespace
 
 void CpuDevice::dropout_forward(const Tensor& x, const DropoutKey& key,
@@ -105,33 +84,22 @@ void CpuDevice::dropout_forward(const Tensor& x, const DropoutKey& key,
   const std::int64_t n = x.shape()[0];
   require_shape(y, x.shape(), "dropout: y");
   require_shape(mask, x.shape(), "dropout: mask");
-  if (sample_ids.size() != static_cast<std::size_t>(n) || key.step < 0 || key.step >> 36 != 0 ||
-      key.layer < 0 || key.layer >> 12 != 0) {
-    throw Error(ExitCode::internal, fmt::format("dropout: {} sample ids for a batch of {}, step {}, layer {}",
-                                                sample_ids.size(), n, key.step, key.layer));
-  }
-  const std::int32_t threshold = threshold_of(key.probability);
-  const std::uint64_t philox_key = PhiloxStream::mix(key.seed, Purpose::dropout);
-  const auto step = static_cast<std::uint64_t>(key.step);
-  const auto layer = static_cast<std::uint64_t>(key.layer);
+  const DropoutDraw draw = dropout_draw(key, x, sample_ids.size());
   const std::int64_t count = n == 0 ? 0 : x.count() / n;
   const float* from = x.f32();
   float* to = y.f32();
   std::uint8_t* kept = mask.u8();
   cpu::for_each_chunk(threads_, n, 1, [=](std::int64_t i, std::int64_t) {
-    const auto id = static_cast<std::uint64_t>(sample_ids[static_cast<std::size_t>(i)]);
-    // The counter holds 48 bits of the sample id, 36 of the step and 12 of the layer beside the block number.
-    const auto high = static_cast<std::uint32_t>(((id >> 32) & 0xffffu) | layer << 16 | (step >> 32) << 28);
-    forward_sample(from + i * count, count, philox_key, static_cast<std::uint32_t>(step),
-                   static_cast<std::uint32_t>(id), high, threshold, scale_of(threshold), to + i * count,
-                   kept + i * count);
+    const std::int64_t id = sample_ids[static_cast<std::size_t>(i)];
+    forward_sample(from + i * count, count, draw.philox_key, static_cast<std::uint32_t>(draw.step),
+                   draw.low(id), draw.high(id), draw.threshold, draw.scale, to + i * count, kept + i * count);
   });
 }
 
 void CpuDevice::dropout_backward(const Tensor& dy, const Tensor& mask, double probability, const Tensor& dx) {
   require_shape(mask, dy.shape(), "dropout backward: mask");
   require_shape(dx, dy.shape(), "dropout backward: dx");
-  const float scale = scale_of(threshold_of(probability));
+  const float scale = dropout_scale(dropout_threshold(probability));
   const float* gradient = dy.f32();
   const std::uint8_t* kept = mask.u8();
   float* to = dx.f32();

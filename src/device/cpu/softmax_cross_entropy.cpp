@@ -24,6 +24,7 @@ void CpuDevice::softmax_cross_entropy(const Tensor& logits, const Tensor& labels
   for (std::int64_t i = 0; i < n; ++i, row += classes, gradient += gradient == nullptr ? 0 : classes) {
     if (label[i] < 0 || label[i] >= classes) {
       ++result.invalid;
+      if (gradient != nullptr) std::fill(gradient, gradient + classes, 0.f);
       continue;
     }
     const float* largest = std::max_element(row, row + classes);
