@@ -26,6 +26,9 @@ __host__ __device__ inline float to_float(__nv_bfloat16 value) {
 __host__ __device__ inline float to_float(__half value) {
   return __half2float(value);
 }
+__host__ __device__ inline float to_float(std::uint8_t value) {
+  return value;
+}
 
 template <typename T>
 __host__ __device__ inline T from_float(float value) {
