@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "registers.h"
 #include "settings.h"
 #include "stream.h"
 
@@ -40,7 +39,7 @@ Block::Block(std::string kernel, unsigned threads, const std::function<void()>& 
       threads_(threads) {}
 
 std::string Block::name_of(unsigned thread) const {
-  const uint3& block = registers().block;
+  const uint3& block = built_ins.block;
   return kernel_ + ": thread " + std::to_string(thread) + " of block " + std::to_string(block.x) +
          (block.y == 0 ? "" : "," + std::to_string(block.y));
 }
@@ -60,7 +59,7 @@ boost::context::fiber Block::carrier() {
             scheduler_ = std::move(scheduler);
             while (const std::optional<unsigned> thread = next_fresh()) {
               current_ = *thread;
-              registers().thread.x = *thread;
+              built_ins.thread.x = *thread;
               body_();
               threads_[current_].state = State::returned;
             }
@@ -86,7 +85,7 @@ void Block::resume_ready_threads() {
       continue;
     }
     current_ = number;
-    registers().thread.x = number;
+    built_ins.thread.x = number;
     boost::context::fiber fiber = std::exchange(thread.fiber, {}).resume();
     if (fiber) {
       thread.fiber = std::move(fiber);

@@ -29,22 +29,11 @@ Block& running(const char* what) {
 
 }  // namespace
 
+BuiltIns built_ins;
+
 Registers& registers() {
   static Registers registers;
   return registers;
-}
-
-const uint3& thread_index() {
-  return registers().thread;
-}
-const uint3& block_index() {
-  return registers().block;
-}
-const dim3& block_size() {
-  return registers().block_size;
-}
-const dim3& grid_size() {
-  return registers().grid_size;
 }
 
 void* dynamic_shared_memory() {
@@ -77,13 +66,13 @@ void run_grid(const std::string& kernel, Blocks blocks, unsigned threads, std::s
   Registers& state = registers();
   Block block(kernel, threads, body, stacks);
   state.running = &block;
-  state.block_size = {threads, 1, 1};
-  state.grid_size = {blocks.x, blocks.y, 1};
+  built_ins.block_size = {threads, 1, 1};
+  built_ins.grid_size = {blocks.x, blocks.y, 1};
   const bool reverse = reverse_order();
   const unsigned count = blocks.x * blocks.y;
   for (unsigned turn = 0; turn < count; ++turn) {
     const unsigned number = reverse ? count - 1 - turn : turn;
-    state.block = {number % blocks.x, number / blocks.x, 0};
+    built_ins.block = {number % blocks.x, number / blocks.x, 0};
     state.shared.assign((shared_bytes + sizeof(double) - 1) / sizeof(double),
                         from_bits<double>(0xCDCDCDCDCDCDCDCDULL));
     block.run();

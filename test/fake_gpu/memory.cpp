@@ -109,6 +109,16 @@ Allocation& Memory::holding(const void* address, std::size_t bytes, const std::s
   return *allocation;
 }
 
+std::vector<std::span<const char>> Memory::on_devices() const {
+  std::vector<std::span<const char>> ranges;
+  for (const auto& [begin, allocation] : live_) {
+    if (allocation->kind == Allocation::device) {
+      ranges.emplace_back(begin, allocation->bytes);
+    }
+  }
+  return ranges;
+}
+
 std::size_t Memory::used(int device_number) const {
   const auto found = used_.find(device_number);
   return found == used_.end() ? 0 : found->second;

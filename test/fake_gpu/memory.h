@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "protection.h"
 #include "shadow.h"
@@ -43,6 +45,8 @@ class Memory {
   // The allocation that holds all the bytes; dies where there is none, and says what is there instead.
   Allocation& holding(const void* address, std::size_t bytes, const std::string& what);
 
+  // All that lives on devices.
+  std::vector<std::span<const char>> on_devices() const;
   std::size_t total() const { return limit_; }
   std::size_t used(int device_number) const;
 

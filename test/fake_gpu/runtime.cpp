@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "process.h"
+#include "settings.h"
 #include "stream.h"
+#include "untouched.h"
 
 namespace fake_gpu {
 
@@ -17,7 +19,8 @@ bool overlap(const Access& a, const Access& b) {
 
 }  // namespace
 
-Runtime::Runtime() : thread_(mutex_, memory_.protection()) {}
+Runtime::Runtime()
+    : watch_writes_(setting("FAKE_GPU_WATCH_WRITES", 0) == 1), thread_(mutex_, memory_.protection()) {}
 
 cudaError_t Runtime::lost() {
   const Lock lock(mutex_);
@@ -95,6 +98,26 @@ Stamp Runtime::next(Stream& stream, const std::string& what, const std::vector<A
   return stamp;
 }
 
+std::function<bool()> Runtime::watched(const std::string& what, const std::vector<Access>& accesses,
+                                       std::function<bool()> poll) {
+  return [this, what, accesses, poll = std::move(poll), before = true]() mutable {
+    if (!std::exchange(before, false)) {
+      return poll();  // work that takes more than one look: others may have written meanwhile
+    }
+    std::vector<std::span<const char>> memory;
+    {
+      const Lock lock(mutex_);
+      memory = memory_.on_devices();
+    }
+    const Untouched untouched(memory, accesses);
+    const bool done = poll();
+    if (const std::string change = untouched.change(); !change.empty()) {
+      die(what + " " + change);
+    }
+    return done;
+  };
+}
+
 cudaError_t Runtime::enqueue(cudaStream_t handle, const std::string& what,
                              const std::vector<Access>& accesses, std::function<bool()> poll,
                              cudaError_t fault) {
@@ -112,7 +135,10 @@ cudaError_t Runtime::enqueue(cudaStream_t handle, const std::string& what,
     }
     overwritten.push_back(access);
   }
-  next(stream, what, accesses);
+  const Stamp stamp = next(stream, what, accesses);
+  if (watch_writes_) {
+    poll = watched(*stamp.what, accesses, std::move(poll));
+  }
   thread_.queue(stream.queue, {std::move(poll), std::move(overwritten), fault});
   return thread_.lost();
 }

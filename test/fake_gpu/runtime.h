@@ -91,6 +91,11 @@ class Runtime {
   cudaError_t download(Lock& lock, Stream& stream, void* target, const Access& source,
                        const std::string& what);
 
+  // The same work, which dies when it has changed more device memory than it may.
+  std::function<bool()> watched(const std::string& what, const std::vector<Access>& accesses,
+                                std::function<bool()> poll);
+
+  const bool watch_writes_;
   std::mutex mutex_;
   Memory memory_;
   Transfers transfers_;

@@ -42,11 +42,15 @@ cudaError_t launch(const char* name, Blocks blocks, unsigned threads, std::size_
                    cudaStream_t stream, std::vector<Access> accesses, std::function<void()> body);
 void* dynamic_shared_memory();
 
-// Of the thread that runs.
-const uint3& thread_index();
-const uint3& block_index();
-const dim3& block_size();
-const dim3& grid_size();
+// Of the thread that runs. There is one processor, the device's thread, and nobody else looks or writes;
+// compilers can keep the values in registers over a loop.
+struct BuiltIns {
+  uint3 thread{};
+  uint3 block{};
+  dim3 block_size{};
+  dim3 grid_size{};
+};
+extern BuiltIns built_ins;
 
 void synchronise_block();
 // A warp's 32 threads exchange 64 bits; the mask must name all of the block's threads of that warp that have
@@ -72,10 +76,10 @@ T from_bits(unsigned long long bits) {
 
 }  // namespace fake_gpu
 
-#define threadIdx (::fake_gpu::thread_index())
-#define blockIdx (::fake_gpu::block_index())
-#define blockDim (::fake_gpu::block_size())
-#define gridDim (::fake_gpu::grid_size())
+#define threadIdx (::fake_gpu::built_ins.thread)
+#define blockIdx (::fake_gpu::built_ins.block)
+#define blockDim (::fake_gpu::built_ins.block_size)
+#define gridDim (::fake_gpu::built_ins.grid_size)
 
 inline void __syncthreads() {
   fake_gpu::synchronise_block();

@@ -131,6 +131,34 @@ TEST_CASE("what a kernel says that it overwrites is gone before it runs", "[fake
              Contains("add_kernel is said to write what it also uses otherwise"));
 }
 
+TEST_CASE("what a kernel changes beyond what it says is found", "[fake_gpu]") {
+  const Settings watch{{"FAKE_GPU_WATCH_WRITES", "1"}};
+  const auto body = [](std::size_t said) {
+    return [said] {
+      const cudaStream_t stream = new_stream();
+      float* const data = new_device_floats(8);
+      new_device_floats(8);
+      EXPECT_OK(cudaMemsetAsync(data, 0, 32, stream));
+      add_beyond(data + 1, said, stream);
+      EXPECT_OK(cudaStreamSynchronize(stream));
+    };
+  };
+  CHECK(complaints_of(body(5)) == "");
+  CHECK_THAT(
+      death_of(body(5), watch),
+      Contains("add_in_place_kernel on stream 1 has changed byte 26 of an allocation of 32 bytes") ||
+          Contains("add_in_place_kernel on stream 1 has changed byte 27 of an allocation of 32 bytes"));
+  CHECK(complaints_of(
+            [] {
+              const cudaStream_t stream = new_stream();
+              float* const data = new_device_floats(8);
+              EXPECT_OK(cudaMemsetAsync(data, 0, 32, stream));
+              add_in_place(data + 1, 6, 1, stream);
+              EXPECT_OK(cudaStreamSynchronize(stream));
+            },
+            watch) == "");
+}
+
 TEST_CASE("grids that no device runs are refused", "[fake_gpu]") {
   const auto refused = [](unsigned blocks, unsigned threads) {
     return in_child({}, [=] { start(blocks, threads, new_stream()); }).output;

@@ -169,6 +169,10 @@ void add_to_overwritten(float* data, std::size_t count, cudaStream_t stream) {
   LOCKSTEP_LAUNCH(add_in_place_kernel, grid_over(count), stream, writes(data, count), count, 1.0F);
 }
 
+void add_beyond(float* data, std::size_t count, cudaStream_t stream) {
+  LOCKSTEP_LAUNCH(add_in_place_kernel, grid_over(count), stream, updates(data, count), count + 1, 1.0F);
+}
+
 void start(unsigned blocks, unsigned threads, cudaStream_t stream) {
   const Grid grid{blocks, threads, 0, 1};
   LOCKSTEP_LAUNCH(nothing_kernel, grid, stream, 0);

@@ -27,5 +27,7 @@ void diverge(cudaStream_t stream);
 void name_missing_lanes(cudaStream_t stream);
 // Wrong: adds to what it says it overwrites.
 void add_to_overwritten(float* data, std::size_t count, cudaStream_t stream);
+// Wrong: adds to one number more than it says.
+void add_beyond(float* data, std::size_t count, cudaStream_t stream);
 // Starts an empty kernel on a grid that may be wrong.
 void start(unsigned blocks, unsigned threads, cudaStream_t stream);
