@@ -111,15 +111,6 @@ double unit_at(double value, const Format& format) {
   return std::ldexp(1., exponent - format.digits + 1);
 }
 
-void write_bits(const Trial& trial, const std::vector<float>& values) {
-  const char* path = std::getenv("LOCKSTEP_OP_BITS");
-  if (path == nullptr || trial.device->kind() == "cpu") return;
-  const std::string_view bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
-  std::ofstream out(path, std::ios::app);
-  out << fmt::format("{}: {}: {} values, {:016x}\n", Catch::getResultCapture().getCurrentTestName(),
-                     trial.name, values.size(), hash64(bytes));
-}
-
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const Trial& trial) {
@@ -219,6 +210,15 @@ void check_near(const std::vector<float>& got, const std::vector<float>& wanted,
                     << tolerance);
   }
   SUCCEED();
+}
+
+void write_bits(const Trial& trial, const std::vector<float>& values) {
+  const char* path = std::getenv("LOCKSTEP_OP_BITS");
+  if (path == nullptr || trial.device->kind() == "cpu") return;
+  const std::string_view bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+  std::ofstream out(path, std::ios::app);
+  out << fmt::format("{}: {}: {} values, {:016x}\n", Catch::getResultCapture().getCurrentTestName(),
+                     trial.name, values.size(), hash64(bytes));
 }
 
 std::vector<float> repeated(const Trial& trial, const std::function<std::vector<float>()>& run) {

@@ -84,9 +84,11 @@ struct Nearness {
 // NaN equals NaN alone, infinities themselves. Stops at the first element that is too far away.
 void check_near(const std::vector<float>& got, const std::vector<float>& wanted, const Nearness& nearness);
 
-// Calls twice, from inputs that it must make anew each time, and wants the same bits. Comes back with them.
-// Results of GPUs also go to the file that LOCKSTEP_OP_BITS names, if any, as a line with the test's name and
-// a hash: two processes whose GPUs work in another order must write the same lines.
+// Appends to the file that LOCKSTEP_OP_BITS names, if any and if the device is a GPU, a line with the test's
+// name and a hash of the values: two processes whose GPUs work in another order must write the same lines.
+void write_bits(const Trial& trial, const std::vector<float>& values);
+// Calls twice, from inputs that it must make anew each time, and wants the same bits. Comes back with them,
+// and passes them to write_bits().
 std::vector<float> repeated(const Trial& trial, const std::function<std::vector<float>()>& run);
 
 }  // namespace lockstep::test
