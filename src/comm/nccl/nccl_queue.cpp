@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "comm/host_collectives.h"
-#include "comm/wait_count.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "device/cuda/check.h"
@@ -32,7 +31,8 @@ struct Queue::Call {
   std::int64_t number;
   std::string what;
   std::vector<device::Tensor> tensors;
-  std::unique_ptr<Event> end;  // null until all its work is queued, and once it is known to be done
+  std::unique_ptr<Event> begin;  // where all that it comes behind is done
+  std::unique_ptr<Event> end;    // null until all its work is queued, and once it is known to be done
   bool waited_for = false;
   bool done = false;
 };
@@ -111,9 +111,23 @@ void Queue::describe() {
   }
 }
 
-void Queue::stop_if_interrupted() {
+// The caller comes, and waits for nobody.
+void Queue::go_on() {
+  counted_.reset();
   describe();
   if (interrupted_) roll_->look_around();
+}
+
+void Queue::count_wait() {
+  attempt([&] {
+    retire();
+    const bool waits = !calls_.empty() && calls_.front()->end && calls_.front()->begin->done();
+    if (!waits) {
+      counted_.reset();
+    } else if (!counted_) {
+      counted_.emplace(*roll_->waits());
+    }
+  });
 }
 
 void Queue::retire() {
@@ -121,6 +135,7 @@ void Queue::retire() {
     Call& call = *calls_.front();
     call.done = true;
     call.tensors.clear();
+    events_.push_back(std::move(call.begin));
     events_.push_back(std::move(call.end));
     calls_.pop_front();
     since_ = monotonic_seconds();
@@ -148,6 +163,18 @@ void Queue::settle(double deadline) {
   } while (!handle_.is_settled());
 }
 
+std::unique_ptr<Event> Queue::place_in_stream() {
+  std::unique_ptr<Event> event;
+  if (events_.empty()) {
+    event = std::make_unique<Event>();
+  } else {
+    event = std::move(events_.back());
+    events_.pop_back();
+  }
+  event->record(watch_->stream());
+  return event;
+}
+
 Pending Queue::start(std::string what, std::vector<device::Tensor> tensors,
                      const std::function<void()>& run) {
   watch_->check();
@@ -159,14 +186,12 @@ Pending Queue::start(std::string what, std::vector<device::Tensor> tensors,
     call->what = std::move(what);
     call->tensors = std::move(tensors);
     calls_.push_back(call);
-    stop_if_interrupted();
+    go_on();
     place_.record(watch_->compute());
     watch_->stream().wait_for(place_.get());
+    call->begin = place_in_stream();
     run();
-    if (events_.empty()) events_.push_back(std::make_unique<Event>());
-    call->end = std::move(events_.back());
-    events_.pop_back();
-    call->end->record(watch_->stream());
+    call->end = place_in_stream();
   });
   return Pending(std::make_shared<Work>(shared_from_this(), call));
 }
@@ -178,6 +203,7 @@ void Queue::run_nccl(const char* name, const std::function<ncclResult_t(ncclComm
 
 // Until all calls are done.
 void Queue::drain() {
+  counted_.reset();
   const WaitCount counted(*roll_->waits());
   for (retire(); !calls_.empty(); retire()) {
     watch_->check();
@@ -212,7 +238,7 @@ bool Queue::is_done(const Call& call) {
     watch_->check();
     attempt([&] {
       retire();
-      if (!call.done) stop_if_interrupted();
+      if (!call.done) go_on();
     });
   }
   return call.done;
@@ -249,6 +275,7 @@ void Queue::close() noexcept {
   handle_.abort();
   failure_ = std::make_exception_ptr(
       Error(ExitCode::peer_failed, "a call was still under way when its communicator was given up"));
+  counted_.reset();
   calls_.clear();
   events_.clear();
   announced_.clear();

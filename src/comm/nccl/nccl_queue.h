@@ -15,6 +15,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "comm/nccl/nccl_handle.h"
 #include "comm/nccl/nccl_watch.h"
 #include "comm/roll_call.h"
+#include "comm/wait_count.h"
 
 namespace lockstep::comm::nccl {
 
@@ -54,6 +56,8 @@ class Queue final : public std::enable_shared_from_this<Queue> {
 
   // Of the watch: throws what is wrong, after the roll call.
   void look();
+  // While the caller waits for the device: whether it waits for other ranks, for those who count that. Cheap.
+  void count_wait();
   void end_work() noexcept { handle_.abort(); }
   // Nothing but the destructor follows, and Pending's calls. What somebody waits for is brought to its end,
   // the rest is aborted.
@@ -66,9 +70,10 @@ class Queue final : public std::enable_shared_from_this<Queue> {
   template <typename Step>
   void attempt(const Step& step);
   void describe();
-  void stop_if_interrupted();
+  void go_on();
   void retire();
   void settle(double deadline);
+  std::unique_ptr<device::cuda::Event> place_in_stream();
   void drain();
   void end_handle();
   bool is_done(const Call& call);
@@ -81,9 +86,10 @@ class Queue final : public std::enable_shared_from_this<Queue> {
   Handle handle_;
   device::cuda::Event place_;                                 // of the device's stream
   std::vector<std::unique_ptr<device::cuda::Event>> events_;  // idle
-  std::int64_t number_ = 0;                                   // of the last call
-  std::deque<std::shared_ptr<Call>> calls_;                   // that are not known to be done
-  double since_ = 0;                                          // when the first of them became the first
+  std::optional<WaitCount> counted_;         // while a call waits for peers, and the caller for it
+  std::int64_t number_ = 0;                  // of the last call
+  std::deque<std::shared_ptr<Call>> calls_;  // that are not known to be done
+  double since_ = 0;                         // when the first of them became the first
   std::vector<device::Tensor> announced_;
   std::exception_ptr failure_;  // of what was not done when all was closed
 };

@@ -18,7 +18,7 @@ constexpr int highest_priority = -100;
 
 Watch::Watch(device::Device& device, cudaStream_t compute)
     : device_(device), compute_(compute), stream_(highest_priority) {
-  device_.set_monitor([this] { check(); });
+  device_.set_monitor([this] { watch(); });
 }
 
 Watch::~Watch() {
@@ -27,6 +27,11 @@ Watch::~Watch() {
 
 void Watch::remove(Queue& queue) {
   std::erase(queues_, &queue);
+}
+
+void Watch::watch() {
+  check();
+  for (Queue* queue : queues_) queue->count_wait();
 }
 
 void Watch::check() {

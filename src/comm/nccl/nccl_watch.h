@@ -35,12 +35,14 @@ class Watch {
 
   // Throws what went wrong, once and for all; looks for it now and then.
   void check();
-  void look();
   // Ends the work of all communicators.
   void fail(std::exception_ptr failure) noexcept;
   bool failed() const { return failure_ != nullptr; }
 
  private:
+  void watch();  // while somebody waits for the device, and once when it is done
+  void look();
+
   device::Device& device_;
   cudaStream_t compute_;
   device::cuda::Stream stream_;

@@ -72,6 +72,8 @@ void CudaDevice::wait_for(const cuda::Event& event) {
       nap = std::min(nap * 2, longest);
     }
   }
+  // What it saw last is over.
+  if (monitor_) monitor_();
 }
 
 void CudaDevice::upload_bytes(const void* host, std::size_t bytes, void* address) {

@@ -1,3 +1,4 @@
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <numeric>
@@ -143,10 +144,20 @@ TEST_CASE("the last rank makes no call by NCCL: it is named, and learns of it wh
     device->synchronise();
     MPI_Barrier(MPI_COMM_WORLD);
     if (late) MPI_Barrier(MPI_COMM_WORLD);
+    std::atomic<bool> over{false}, waited{false};
+    std::thread watcher([&] {
+      while (!over) {
+        if (*group.waits() > 0) waited = true;
+        std::this_thread::yield();
+      }
+    });
     text = failure_of([&] {
       comm->all_reduce(data).wait();
       device->synchronise();
     });
+    over = true;
+    watcher.join();
+    CHECK((waited || late));  // as those see it who look for the one that does not wait
     if (!late) MPI_Barrier(MPI_COMM_WORLD);
     CHECK(failure_of([&] { comm->barrier(); }) == text);
   }
@@ -155,6 +166,7 @@ TEST_CASE("the last rank makes no call by NCCL: it is named, and learns of it wh
     CHECK_THAT(text, Catch::Contains("call 1 (all-reduce of 1000 f32)") &&
                          Catch::Contains("no answer from " + name_of(group, last)));
   }
+  CHECK(*group.waits() == 0);
   // The device goes on.
   CHECK(download(*device, upload(*device, {1, 2, 3})) == std::vector<float>{1, 2, 3});
 }
