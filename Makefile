@@ -245,8 +245,9 @@ reliability: needed-packages  ## strike at real jobs in all ways of docs/reliabi
 	$(AGAIN) programs stage
 	@BUILD=$(BUILD) test/reliability/run
 
-soak: needed-packages  ## the long cases: SOAK_MINUTES= (30) of strikes by chance, long time limits, many restarts (as root)
+soak: needed-packages  ## the long cases: SOAK_MINUTES= (30) of strikes by chance, long time limits, many restarts, long sums (as root)
 	$(AGAIN) programs stage
+	@bash -ec '. test/environment.bash; $(BUILD)/test/unit/tests "[.large]"; mpirun -n 2 $(BUILD)/test/mpi/tests "[.large]"'
 	@BUILD=$(BUILD) RESTARTS=$(or $(RESTARTS),20) test/training/test killed_again_and_again_a_run_goes_on_and_leaves_nothing_behind
 	@BUILD=$(BUILD) SOAK_MINUTES=$(or $(SOAK_MINUTES),30) test/cluster/test --long
 

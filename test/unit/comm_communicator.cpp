@@ -7,6 +7,7 @@
 #include "collective_checks.h"
 #include "comm/host_communicator.h"
 #include "core/error.h"
+#include "large_sums.h"
 #include "ranks.h"
 
 namespace {
@@ -14,6 +15,7 @@ namespace {
 using namespace collective_checks;
 using lockstep::Error;
 using lockstep::ExitCode;
+using lockstep::comm::Algorithm;
 using lockstep::comm::HostCommunicator;
 using lockstep::comm::HostCommunicatorOptions;
 using lockstep::comm::Transport;
@@ -34,6 +36,22 @@ TEST_CASE("every collective on 1 to 8 ranks has the known result") {
                comm.set_background(background);
                check_all(comm, {DType::f32, DType::bf16, DType::f16}, {0, 1, 2, 7, 8, 9, 63, 1001});
              });
+  }
+}
+
+// Through memory that two levels share where the ranks have one node, by messages where each has its own.
+TEST_CASE("sums between threads may be longer than 2^31 bytes", "[.large]") {
+  const std::vector<std::string> hosts =
+      GENERATE(std::vector<std::string>{"a", "b"}, std::vector<std::string>{"a", "a"});
+  for (const auto algorithm : {Algorithm::direct, Algorithm::ring, Algorithm::doubling}) {
+    if (!large_sums::has_memory(algorithm, 2)) {
+      WARN("too little memory for sums by " << name_of(algorithm));
+      continue;
+    }
+    as_ranks(2, hosts, [&](std::unique_ptr<Transport> transport) {
+      HostCommunicator comm(std::move(transport), {.algorithm = algorithm});
+      for (const DType dtype : {DType::f32, DType::bf16}) large_sums::check(comm, dtype);
+    });
   }
 }
 
