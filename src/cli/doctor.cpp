@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <cstdio>
 #include <set>
 #include <span>
 #include <sstream>
@@ -14,6 +15,8 @@
 #include "core/text.h"
 #include "doctor/examination.h"
 #include "doctor/probe.h"
+#include "doctor/words.h"
+#include "slurm/allocation.h"
 
 namespace lockstep::cli {
 
@@ -46,7 +49,13 @@ std::set<std::string> chosen_probes(const std::string& list) {
   std::set<std::string> chosen;
   std::vector<std::string> known;
   for (const doctor::Probe& probe : doctor::probes()) known.emplace_back(probe.name);
-  for (const std::string& word : split(list, ',')) {
+  auto words = split(list, ',');
+  if (words.empty()) words.emplace_back();
+  for (const std::string& word : words) {
+    if (word.empty()) {
+      throw Error(ExitCode::usage,
+                  fmt::format("lockstep doctor: --only \"{}\": the name of a part is empty", list));
+    }
     if (std::find(known.begin(), known.end(), word) == known.end()) {
       const auto near = nearest(word, known);
       throw Error(ExitCode::usage,
@@ -56,6 +65,16 @@ std::set<std::string> chosen_probes(const std::string& list) {
     chosen.insert(word);
   }
   return chosen;
+}
+
+// Whoever reads --json waits for an object; of several ranks one speaks.
+void print_refusal(const Error& error) {
+  if (slurm::read_allocation(slurm::process_environment()).rank_hint != 0) return;
+  doctor::Section section;
+  section.name = "configuration";
+  section.fail(error.code(), error.what());
+  fmt::print("{}", doctor::to_json({{section}, {}}));
+  std::fflush(stdout);
 }
 
 }  // namespace
@@ -68,10 +87,9 @@ int doctor_command(std::span<const std::string> args) {
       "json", "print JSON: what was found on each rank, and what is said about it")(
       "dir", po::value<std::string>()->default_value("")->value_name("DIR"),
       "measure the file system of this folder; default: run.dir of CONFIG, else this folder")(
-      "only", po::value<std::string>()->default_value("")->value_name("PART,..."),
-      "only these parts (below)")("limit",
-                                  po::value<double>()->default_value(30, "30")->value_name("SECONDS"),
-                                  "how long a part may take, or a rank be late, before it is given up")(
+      "only", po::value<std::string>()->value_name("PART,..."), "only these parts (below)")(
+      "limit", po::value<double>()->default_value(30, "30")->value_name("SECONDS"),
+      "how long a part may take, or a rank be late, before it is given up")(
       "config", po::value(&config)->value_name("CONFIG"), "the run's configuration (also as a plain word)");
   const ConfigWords words = sort_config_words(args);
   const po::variables_map given = parse_arguments(words.options, options, "lockstep doctor", 1, "config");
@@ -86,13 +104,18 @@ int doctor_command(std::span<const std::string> args) {
                 fmt::format("lockstep doctor: --limit {}: wanted 1 to 3600 seconds", chosen.limit));
   }
   if (!config.empty()) {
-    chosen.resolved = train::resolve_config(config, words.overrides);
+    try {
+      chosen.resolved = train::resolve_config(config, words.overrides);
+    } catch (const Error& error) {
+      if (given.count("json") != 0) print_refusal(error);
+      throw;
+    }
   } else if (!words.overrides.empty()) {
     throw Error(ExitCode::usage,
                 fmt::format("lockstep doctor: {} belongs to a configuration, and none is given",
                             words.overrides.front()));
   }
-  chosen.only = chosen_probes(given["only"].as<std::string>());
+  if (given.count("only") != 0) chosen.only = chosen_probes(given["only"].as<std::string>());
   chosen.folder = given["dir"].as<std::string>();
   if (chosen.folder.empty()) chosen.folder = chosen.resolved ? chosen.resolved->config.run.dir : ".";
   chosen.software = version_text();

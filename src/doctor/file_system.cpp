@@ -53,7 +53,13 @@ fs::path plain_path(const fs::path& path) {
 fs::path existing_folder(const fs::path& folder) {
   std::error_code error;
   fs::path path = plain_path(folder);
-  while (!fs::is_directory(path, error) && path != path.parent_path()) path = path.parent_path();
+  while (!fs::is_directory(path, error) && path != path.parent_path()) {
+    if (fs::exists(fs::symlink_status(path, error))) {
+      throw Error(ExitCode::cannot_create,
+                  fmt::format("{} is in the way: it is not a folder", path.string()));
+    }
+    path = path.parent_path();
+  }
   return path;
 }
 

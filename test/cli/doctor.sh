@@ -63,6 +63,15 @@ check "and the rest goes on" has folder '^  write' absent
 check "a part that does not exist" complains 64 'did you mean folder?' "$lockstep" doctor --only fodler
 check "keys without a configuration" complains 64 'belongs to a configuration' "$lockstep" doctor --optim.lr=1
 check "a configuration that is not there" complains 66 'absent.conf' "$lockstep" doctor absent.conf
+check "an empty name in a list" complains 64 '"folder,": the name of a part is empty' "$lockstep" doctor --only=folder,
+check "an empty list" complains 64 'the name of a part is empty' "$lockstep" doctor --only ''
+check "a run folder that is a file" exits 73 "$lockstep" doctor --only folder --dir tiny.conf
+mv check-output file
+check "is told" has folder 'failed: rank 0 on .*/tiny.conf is in the way: it is not a folder' file
+check "so is one that would be below a file" exits 73 "$lockstep" doctor --only folder --dir tiny.conf/runs
+refused() { "$lockstep" doctor tiny.conf --train.micro_batch=0 --json >refused.json 2>refused.log; }
+check "a bad configuration" exits 78 refused
+check "is told in JSON, too" grep -qxE '\{"exit_code":78,"sections":\[\{"name":"configuration",.*train.micro_batch.*\}' refused.json
 check "no time at all" complains 64 'wanted 1 to 3600' "$lockstep" doctor --limit 0
 
 # --- What is broken ------------------------------------------------------------------------------------------
