@@ -127,7 +127,8 @@ std::vector<Key> make_keys() {
       {"guard.straggler_factor", "1.3",
        "name a rank whose own work takes more than so many times the median rank's; above 1, or 0: never",
        allowed, real(&C::guard, &C::Guard::straggler_factor, 0)},
-      {"guard.straggler_steps", "50", "steps over which ranks are compared for that", allowed,
+      {"guard.straggler_steps", "50",
+       "steps over which ranks are compared for that; the first 3 of an attempt never count", allowed,
        whole(&C::guard, &C::Guard::straggler_steps, 1)},
 
       {"comm.algorithm", "auto",

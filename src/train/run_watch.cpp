@@ -15,7 +15,10 @@ void Run::start_watching() {
   const auto lanes = [&](int rank) {
     return comm::lanes_of(rank, ranks, static_cast<int>(config_.virtual_workers())).count();
   };
-  pace_.emplace(lanes(setting_.comm.rank()), lanes(0));  // the first ranks have one more
+  // In the first steps of an attempt memory is touched, kernels are made and files are opened for the first
+  // time.
+  constexpr int settling = 3;
+  pace_.emplace(lanes(setting_.comm.rank()), lanes(0), settling);  // the first ranks have one more
   paces_.emplace(1, 1);
   if (ranks == 1) return;
   std::vector<std::string> nodes;

@@ -32,9 +32,14 @@ double median_work(std::span<const Pace> paces) {
 
 }  // namespace
 
-PaceMeter::PaceMeter(int lanes, int most_lanes) : scale_(static_cast<double>(most_lanes) / lanes) {}
+PaceMeter::PaceMeter(int lanes, int most_lanes, int settling)
+    : scale_(static_cast<double>(most_lanes) / lanes), settling_(settling) {}
 
 void PaceMeter::add(const StepReport& report) {
+  if (settling_ > 0) {
+    --settling_;
+    return;
+  }
   // The update takes each rank the same, whatever its lanes.
   const Pace step{scale_ * report.data_seconds,
                   scale_ * (report.compute_seconds - report.update_seconds) + report.update_seconds,

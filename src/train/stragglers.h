@@ -24,16 +24,18 @@ struct Pace {
 // Adds up a rank's steps. The slowest one of a stretch does not count: a single pause is no slowness.
 class PaceMeter {
  public:
-  // The rank's lanes, and those of the busiest rank: at least 1.
-  PaceMeter(int lanes, int most_lanes);
+  // The rank's lanes, and those of the busiest rank: at least 1. The first `settling` steps do not count.
+  PaceMeter(int lanes, int most_lanes, int settling = 0);
   void add(const StepReport& report);
   std::int64_t steps() const { return steps_; }
   // Zeros where there was no step.
   Pace pace() const;
+  // After the settling.
   void restart();
 
  private:
   double scale_;
+  int settling_;
   std::int64_t steps_ = 0;
   Pace sum_;
   Pace slowest_;

@@ -45,6 +45,20 @@ TEST_CASE("who works longer than most is slow", "[train]") {
   CHECK(slow_ones({0.001, 0.0031}) == std::vector<int>{1});
 }
 
+TEST_CASE("the first steps of an attempt are not judged", "[train]") {
+  PaceMeter meter(1, 1, 2);
+  meter.add(step(0, 5));
+  meter.add(step(0, 4));
+  CHECK(meter.steps() == 0);
+  meter.add(step(0, 1));
+  CHECK(meter.steps() == 1);
+  CHECK(meter.pace().work() == 1);
+  meter.restart();
+  meter.add(step(0, 2));
+  CHECK(meter.steps() == 1);
+  CHECK(meter.pace().work() == 2);
+}
+
 TEST_CASE("of an even number the smaller middle one is the median", "[train]") {
   CHECK(lower_median({3}) == 3);
   CHECK(lower_median({2, 1}) == 1);
