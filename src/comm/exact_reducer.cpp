@@ -57,6 +57,8 @@ Reducer::Place ExactReducer::open(int lane, bool last) {
 }
 
 void ExactReducer::close() {
+  if (additions_.empty()) return;
+  const Span span(trace_, "add to the tree", "reduction");
   for (const Addition& addition : additions_) {
     device_.axpy(1.f, addition.right, addition.left);
     free_.push_back(addition.right);
@@ -103,8 +105,11 @@ void ExactReducer::choose_target() {
 void ExactReducer::start(std::size_t bucket) {
   const Slice& part = plan_.buckets()[bucket];
   if (bucket == 0 && stack_.empty()) choose_target();
-  for (const Addition& addition : additions_) {
-    device_.axpy(1.f, part_of(addition.right, part), part_of(addition.left, part));
+  if (!additions_.empty()) {
+    const Span span(trace_, "add to the tree", "reduction");
+    for (const Addition& addition : additions_) {
+      device_.axpy(1.f, part_of(addition.right, part), part_of(addition.left, part));
+    }
   }
   if (comm_.size() == 1) {
     if (stack_.empty()) device_.fill(0.f, part_of(target_, part));

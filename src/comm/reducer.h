@@ -89,11 +89,11 @@ class Reducer {
   BucketPlan plan_;
   int lanes_;
   LaneRange block_;
+  Trace* trace_;
 
  private:
   void start_up_to(std::size_t buckets);
 
-  Trace* trace_;
   std::vector<std::uint8_t> present_;
   bool overlap_ = false;
   double waited_ = 0;

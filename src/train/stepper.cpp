@@ -74,7 +74,6 @@ void Stepper::train_lane(int lane, const data::Batch& batch, std::int64_t steps_
   learner_.use_gradients(place.gradient);
   trained_.push_back(learner_.train(batch, steps_done, place.accumulate,
                                     [this](std::size_t p) { reducer_.finish_parameter(p); }));
-  const Span span(trace_, "add to the tree", "reduction");
   reducer_.end_lane();
 }
 
