@@ -83,7 +83,7 @@ void check_schedule(const ResolvedConfig& resolved) {
   }
 }
 
-std::vector<std::string> keys_without_effect(const ResolvedConfig& resolved) {
+std::vector<std::string> keys_without_effect(const ResolvedConfig& resolved, bool alone) {
   std::vector<std::string> found;
   for (const Rule& rule : rules()) {
     if (!given(entry_of(resolved, rule.key))) continue;
@@ -92,6 +92,9 @@ std::vector<std::string> keys_without_effect(const ResolvedConfig& resolved) {
     found.push_back(fmt::format("{} ({} = {})", rule.key, rule.condition, value));
   }
   const Config& config = resolved.config;
+  if (config.guard.straggler_factor == 0 && given(entry_of(resolved, "guard.straggler_steps"))) {
+    found.emplace_back("guard.straggler_steps (guard.straggler_factor = 0)");
+  }
   if (config.data.test.empty()) {
     for (const std::string_view key : {"eval.every", "eval.batch", "eval.metric", "eval.min_delta"}) {
       if (given(entry_of(resolved, key))) found.push_back(fmt::format("{} (no data.test)", key));
@@ -107,6 +110,10 @@ std::vector<std::string> keys_without_effect(const ResolvedConfig& resolved) {
   if (config.optim.schedule != "constant" && config.optim.warmup_steps >= config.train.steps) {
     found.push_back(fmt::format("optim.schedule = {} (all {} steps are warm-up)", config.optim.schedule,
                                 config.train.steps));
+  }
+  if (alone && config.comm.overlap == "on") found.emplace_back("comm.overlap (1 rank)");
+  if (alone && config.comm.algorithm != "auto" && config.train.reduction == "fast") {
+    found.emplace_back("comm.algorithm (1 rank)");
   }
   return found;
 }

@@ -12,7 +12,8 @@ namespace lockstep::train {
 void check_schedule(const ResolvedConfig& resolved);
 
 // The keys that were given but do nothing beside the others, each with the reason: "optim.momentum
-// (optim.name = adamw)".
-std::vector<std::string> keys_without_effect(const ResolvedConfig& resolved);
+// (optim.name = adamw)". With `alone` also those that do nothing on one rank; not the watch over ranks:
+// whoever wants that means any number.
+std::vector<std::string> keys_without_effect(const ResolvedConfig& resolved, bool alone = false);
 
 }  // namespace lockstep::train

@@ -214,8 +214,8 @@ void Run::open_records() {
 }
 
 void Run::announce() const {
-  if (const auto idle_keys = keys_without_effect(setting_.resolved); !idle_keys.empty()) {
-    setting_.log.info(fmt::format("given, but without effect: {}", fmt::join(idle_keys, ", ")));
+  if (const auto idle = keys_without_effect(setting_.resolved, setting_.comm.size() == 1); !idle.empty()) {
+    setting_.log.info(fmt::format("given, but without effect: {}", fmt::join(idle, ", ")));
   }
   const int ranks = setting_.comm.size();
   const std::int64_t workers = config_.virtual_workers();

@@ -77,4 +77,11 @@ TEST_CASE("keys that do nothing beside the others are told, if they were given",
         Keys{"eval.patience (eval.every = 1000: the only evaluation is the last)"});
   CHECK(keys_without_effect(resolved("[guard]\nmax_anomalies = 3\n")) ==
         Keys{"guard.max_anomalies (guard.anomaly = stop)"});
+  CHECK(keys_without_effect(resolved("[guard]\nstraggler_steps = 9\n")) == Keys{});
+  CHECK(keys_without_effect(resolved("[guard]\nstraggler_steps = 9\nstraggler_factor = 0\n")) ==
+        Keys{"guard.straggler_steps (guard.straggler_factor = 0)"});
+  CHECK(keys_without_effect(resolved("[comm]\noverlap = off\nalgorithm = auto\n"), true) == Keys{});
+  const auto of_ranks = resolved("[comm]\noverlap = on\nalgorithm = ring\n");
+  CHECK(keys_without_effect(of_ranks) == Keys{});
+  CHECK(keys_without_effect(of_ranks, true) == Keys{"comm.overlap (1 rank)", "comm.algorithm (1 rank)"});
 }
