@@ -82,27 +82,35 @@ Description describe(const std::filesystem::path& path) {
   return naming(path, [&] { return describe_open(open_existing(path).get(), path); });
 }
 
-std::vector<std::string> verify(const std::filesystem::path& path) {
+Verified verify(const std::filesystem::path& path) {
   const FileDescriptor file = naming(path, [&] { return open_existing(path); });
-  std::vector<std::string> faults;
+  Verified result;
   Description description;
   try {
     description = describe_open(file.get(), path);
   } catch (const Error& error) {
     if (error.code() != ExitCode::bad_data) throw;
-    faults.emplace_back(error.what());
-    return faults;
+    result.faults.emplace_back(error.what());
+    return result;
   }
+  std::vector<Hasher> hashers(description.tensors.size());
   std::vector<std::byte> buffer;
   for (const SlabRecord& slab : description.slabs) {
+    const auto tensor = static_cast<std::size_t>(slab.tensor);
     try {
       buffer.resize(static_cast<std::size_t>(slab.bytes));
-      read_slab(file.get(), slab, description.tensors[static_cast<std::size_t>(slab.tensor)], buffer);
+      read_slab(file.get(), slab, description.tensors[tensor], buffer);
+      hashers[tensor].update(buffer);
     } catch (const Error& error) {
-      faults.emplace_back(error.what());
+      result.faults.emplace_back(error.what());
     }
   }
-  return faults;
+  if (!result.faults.empty()) return result;
+  result.state = std::move(description.state);
+  for (std::size_t i = 0; i < hashers.size(); ++i) {
+    result.hashes[description.tensors[i].name] = hashers[i].digest();
+  }
+  return result;
 }
 
 void read_slab(int fd, const SlabRecord& slab, const TensorInfo& tensor, std::span<std::byte> into) {

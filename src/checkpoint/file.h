@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,9 +30,15 @@ struct Description {
 // if its format is newer than this program.
 Description describe(const std::filesystem::path& path);
 
-// Everything that is wrong with the file, in words; empty for an intact one. Reads all of it. Throws
-// Error(missing_input) or Error(bad_config) like describe().
-std::vector<std::string> verify(const std::filesystem::path& path);
+struct Verified {
+  std::vector<std::string> faults;  // everything that is wrong with the file, in words; empty: it is intact
+  // Of an intact file, which the same values make alike, whoever wrote which of them.
+  State state;
+  std::map<std::string, std::uint64_t> hashes;  // by tensor: XXH3-64 of its bytes, rows in order
+};
+
+// Reads all of the file. Throws Error(missing_input) or Error(bad_config) like describe().
+Verified verify(const std::filesystem::path& path);
 
 // Reads one slab into `into` (slab.bytes) and checks its hash; throws Error(bad_data) naming tensor, rows,
 // and the hash seen and wanted.

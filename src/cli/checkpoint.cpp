@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cstdio>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "checkpoint/file.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "train/state_hash.h"
 
 namespace lockstep::cli {
 
@@ -23,7 +27,9 @@ constexpr const char* usage =
     "\n"
     "FILE is a step-NNNNNNNN.h5 of a run's checkpoint folder. Neither needs MPI or a job.\n"
     "Exit codes: 0 intact, 65 damaged, 66 no such file, 78 written by a newer version.\n"
-    "`info` checks all but the tensors' values; `verify` reads the whole file.\n"
+    "`info` checks all but the tensors' values; `verify` reads the whole file, and prints the hash of the "
+    "state that\n"
+    "`lockstep train --log-hash` writes.\n"
     "\n"
     "options:\n"
     "  -h, --help  show this help\n";
@@ -99,13 +105,27 @@ int info(const std::string& path) {
   return 0;
 }
 
+// As in hashes.csv, so that files of different jobs and numbers of ranks can be compared.
+std::string state_hash(const checkpoint::Verified& file) {
+  std::vector<train::StateHash::Part> parts;
+  for (const auto& [name, hash] : file.hashes) parts.push_back({name, hash});
+  if (const auto at = file.state.values.find("updates"); at != file.state.values.end()) {
+    if (const auto* updates = std::get_if<std::int64_t>(&at->second)) {
+      parts.push_back({at->first, static_cast<std::uint64_t>(*updates)});
+    }
+  }
+  return train::hash_text(train::whole_of(std::move(parts)).whole);
+}
+
 int verify(const std::vector<std::string>& paths) {
   bool damaged = false;
   for (const std::string& path : paths) {
-    const auto faults = checkpoint::verify(path);
-    if (faults.empty()) fmt::print("{}: intact, every byte checked\n", path);
-    for (const std::string& fault : faults) fmt::print(stderr, "{}: {}\n", path, fault);
-    damaged = damaged || !faults.empty();
+    const checkpoint::Verified found = checkpoint::verify(path);
+    if (found.faults.empty()) {
+      fmt::print("{}: intact, every byte checked; hash of the state {}\n", path, state_hash(found));
+    }
+    for (const std::string& fault : found.faults) fmt::print(stderr, "{}: {}\n", path, fault);
+    damaged = damaged || !found.faults.empty();
   }
   return static_cast<int>(damaged ? ExitCode::bad_data : ExitCode::finished);
 }

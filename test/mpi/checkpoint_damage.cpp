@@ -41,7 +41,7 @@ TEST_CASE("a flip of any byte of the file is found", "[checkpoint]") {
   const auto original = save_small(comm, folder.path(), 1);
   const auto mine = folder.path() / ("copy" + std::to_string(comm.rank()));
   std::filesystem::copy_file(original, mine);
-  CHECK(verify(mine).empty());
+  CHECK(verify(mine).faults.empty());
   const auto size = static_cast<std::int64_t>(std::filesystem::file_size(mine));
   CHECK(size < 16384);
   const FileDescriptor file = lockstep::open_file(mine, O_RDWR, 0, ExitCode::internal);
@@ -53,7 +53,7 @@ TEST_CASE("a flip of any byte of the file is found", "[checkpoint]") {
     REQUIRE(::pwrite(file.get(), &flipped, 1, offset) == 1);
     bool found = false;
     try {
-      found = !verify(mine).empty();
+      found = !verify(mine).faults.empty();
     } catch (const Error&) {
       found = true;
     }
@@ -61,7 +61,7 @@ TEST_CASE("a flip of any byte of the file is found", "[checkpoint]") {
     REQUIRE(::pwrite(file.get(), &byte, 1, offset) == 1);
   }
   CHECK(missed == 0);
-  CHECK(verify(mine).empty());
+  CHECK(verify(mine).faults.empty());
 }
 
 TEST_CASE("a file of any other length is found", "[checkpoint]") {
@@ -74,7 +74,7 @@ TEST_CASE("a file of any other length is found", "[checkpoint]") {
                             std::uintmax_t{1}, std::uintmax_t{0}}) {
     std::filesystem::resize_file(path, length);
     INFO("length " << length);
-    CHECK(verify(path).size() == 1);
+    CHECK(verify(path).faults.size() == 1);
   }
 }
 

@@ -60,6 +60,8 @@ case_hashes_of_the_state_are_the_same_on_all_rank_counts_and_over_a_chain() {
   for n in 1 3 8; do
     ranks "$n" "$conf" --run.dir="$run$n" "${arguments[@]}" >"$run$n.log" 2>&1
     cmp "${run}1/hashes.csv" "$run$n/hashes.csv" || return 1
+    [[ $("$lockstep" checkpoint verify "$run$n/checkpoints/step-00000014.h5") == *" state $(tail -n 1 "${run}1/hashes.csv" | cut -d, -f2)" ]] ||
+      return 1
   done
   each_step_once "${run}1/hashes.csv" 14 || return 1
   [[ $(tail -n +2 "${run}1/hashes.csv" | cut -d, -f2 | sort -u | grep -cxE '[0-9a-f]{16}') == 14 ]] || return 1
