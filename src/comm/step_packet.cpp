@@ -1,7 +1,7 @@
 #include "comm/step_packet.h"
 
 #include <algorithm>
-#include <cstring>
+#include <span>
 
 #include "comm/tree.h"
 
@@ -9,17 +9,18 @@ namespace lockstep::comm {
 
 namespace {
 
-// Plain numbers one after the other, into bytes and out of them.
+// Plain numbers one after the other, into bytes and out of them. Of none the pointer may be null.
 template <typename T>
 void put(std::byte*& to, const T* values, std::size_t count) {
-  std::memcpy(to, values, count * sizeof(T));
-  to += count * sizeof(T);
+  const auto bytes = std::as_bytes(std::span(values, count));
+  to = std::copy(bytes.begin(), bytes.end(), to);
 }
 
 template <typename T>
 void take(const std::byte*& from, T* values, std::size_t count) {
-  std::memcpy(values, from, count * sizeof(T));
-  from += count * sizeof(T);
+  const auto bytes = std::as_writable_bytes(std::span(values, count));
+  std::copy_n(from, bytes.size(), bytes.begin());
+  from += bytes.size();
 }
 
 }  // namespace
