@@ -88,6 +88,8 @@ class Run {
   void remove_unfinished();
   void open_records();
   void open_trace(const std::string& path);
+
+  // What it says at its start and its end (run_announce.cpp).
   void announce() const;
   void announce_bytes();
 
