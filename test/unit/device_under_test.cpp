@@ -125,6 +125,12 @@ std::vector<Trial> f32_trials(std::string_view operation) {
   return trials_in(operation, {DType::f32});
 }
 
+std::vector<std::shared_ptr<Device>> devices() {
+  std::vector<std::shared_ptr<Device>> result{std::make_shared<CpuDevice>()};
+  if (std::shared_ptr<Device> cuda = cuda_device()) result.push_back(std::move(cuda));
+  return result;
+}
+
 float rounded(float value, DType dtype) {
   if (!std::isfinite(value)) return value;
   const Format format = format_of(dtype);

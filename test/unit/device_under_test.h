@@ -37,6 +37,10 @@ std::vector<Trial> trials(std::string_view operation);
 // In f32 alone, for operations that know nothing else.
 std::vector<Trial> f32_trials(std::string_view operation);
 
+// A CPU with one thread, and the GPU if there is one: for tests of what is made of operations, in f32.
+//   Device& device = *GENERATE(from_range(devices()));
+std::vector<std::shared_ptr<device::Device>> devices();
+
 // Not there yet: trials() leaves it out.
 struct Gap {
   std::string_view kind;       // of the device

@@ -61,8 +61,12 @@ struct Checker {
     std::vector<float> host = to_host(device, tensor);
     const std::vector<float> analytic = to_host(device, gradient);
     const double here = value();
-    std::size_t checked = 0;
+    const std::size_t one_in = device.kind() == "cpu" ? 1 : 1 + host.size() / 24;
+    std::size_t looked_at = 0, checked = 0;
     for (std::size_t i = 0; i < host.size(); ++i) {
+      // Irregularly, so as not to keep pace with an extent of the tensor.
+      if ((i * 2654435761u >> 16) % one_in != 0) continue;
+      ++looked_at;
       const float original = host[i];
       host[i] = original + step;
       device.upload(host, tensor);
@@ -79,7 +83,7 @@ struct Checker {
     }
     device.upload(host, tensor);
     INFO(what << " " << tensor.shape().text());
-    CHECK(3 * checked >= host.size());
+    CHECK(3 * checked >= looked_at);
   }
 };
 

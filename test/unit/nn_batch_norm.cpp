@@ -5,12 +5,14 @@
 
 #include "core/error.h"
 #include "device/cpu/cpu_device.h"
+#include "device_under_test.h"
 #include "gradient_check.h"
 
 using lockstep::Error;
 using lockstep::device::Activation;
 using lockstep::device::ChannelMoments;
 using lockstep::device::CpuDevice;
+using lockstep::device::Device;
 using lockstep::device::Shape;
 using lockstep::device::Tensor;
 using lockstep::nn::BatchNorm2d;
@@ -20,6 +22,7 @@ using lockstep::nn::ParameterSet;
 using lockstep::nn::Tape;
 using lockstep::nn::Variable;
 using lockstep::test::check_gradients;
+using lockstep::test::devices;
 using lockstep::test::pattern;
 using lockstep::test::pattern_tensor;
 using lockstep::test::to_host;
@@ -51,7 +54,7 @@ std::vector<float> add(std::vector<float> values, float offset) {
 }  // namespace
 
 TEST_CASE("gradients of batch normalisation", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   const auto activation = GENERATE(Activation::none, Activation::relu);
   const std::int64_t channels = GENERATE(1, 5, 16, 19);
   const bool with_residual = GENERATE(false, true);
@@ -70,7 +73,7 @@ TEST_CASE("gradients of batch normalisation", "[nn]") {
 }
 
 TEST_CASE("batch normalisation in training uses the moments of the micro-batch", "[nn]") {
-  CpuDevice device(GENERATE(1, 2));
+  Device& device = *GENERATE(from_range(devices()));
   const std::int64_t channels = GENERATE(3, 16, 33);
   // More than one chunk of pixels, and a mean far from 0, which f32 sums would not survive.
   const Shape shape{5, 17, 13, channels};
@@ -119,7 +122,7 @@ TEST_CASE("the moments have the same bits on any number of threads", "[nn]") {
 }
 
 TEST_CASE("batch normalisation in evaluation uses the running statistics", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   const BatchNorm2d norm(parameters, "bn", 2);
   parameters.allocate(1);
@@ -143,7 +146,7 @@ TEST_CASE("batch normalisation in evaluation uses the running statistics", "[nn]
 }
 
 TEST_CASE("a constant channel and NaN pass through batch normalisation", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   const BatchNorm2d norm(parameters, "bn", 1);
   parameters.allocate(1);
@@ -160,7 +163,7 @@ TEST_CASE("a constant channel and NaN pass through batch normalisation", "[nn]")
 }
 
 TEST_CASE("batch normalisation refuses one value per channel, and one layer twice in a pass", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   const BatchNorm2d norm(parameters, "layer4.0.bn1", 4);
   parameters.allocate(1);

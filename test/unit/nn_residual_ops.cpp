@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "device/cpu/cpu_device.h"
+#include "device_under_test.h"
 #include "gradient_check.h"
 #include "nn/average_pool2d.h"
 #include "nn/conv2d.h"
@@ -12,7 +12,7 @@
 
 using lockstep::device::Activation;
 using lockstep::device::Conv2dOptions;
-using lockstep::device::CpuDevice;
+using lockstep::device::Device;
 using lockstep::device::PoolWindow;
 using lockstep::device::Shape;
 using lockstep::device::Tensor;
@@ -22,6 +22,7 @@ using lockstep::nn::ParameterSet;
 using lockstep::nn::Tape;
 using lockstep::nn::Variable;
 using lockstep::test::check_gradients;
+using lockstep::test::devices;
 using lockstep::test::pattern_tensor;
 using lockstep::test::to_host;
 
@@ -32,7 +33,7 @@ const ForwardContext training{.training = true, .seed = 1, .step = 0, .sample_id
 }  // namespace
 
 TEST_CASE("gradients of convolutions without a bias", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   struct Case {
     std::int64_t batch, height, width, in, out, kernel;
     Conv2dOptions options;
@@ -60,7 +61,7 @@ TEST_CASE("gradients of convolutions without a bias", "[nn]") {
 }
 
 TEST_CASE("gradients of max-pooling over windows that overlap", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   const auto activation = GENERATE(Activation::none, Activation::relu);
   const std::int64_t channels = GENERATE(1, 19);
   const auto [batch, height, width] =
@@ -75,7 +76,7 @@ TEST_CASE("gradients of max-pooling over windows that overlap", "[nn]") {
 }
 
 TEST_CASE("max-pooling with padding takes no zeros in, and keeps NaN", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.allocate(0);
   Tape tape(parameters, {});
@@ -91,7 +92,7 @@ TEST_CASE("max-pooling with padding takes no zeros in, and keeps NaN", "[nn]") {
 }
 
 TEST_CASE("gradients of average-pooling and subsampling", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.allocate(0);
   const std::int64_t channels = GENERATE(1, 16, 19);
@@ -107,7 +108,7 @@ TEST_CASE("gradients of average-pooling and subsampling", "[nn]") {
 }
 
 TEST_CASE("subsampling takes every other pixel and puts zeros on both sides of the channels", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.allocate(0);
   Tape tape(parameters, {});
