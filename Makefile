@@ -13,15 +13,6 @@ SLURM_PLUGIN_DIR ?= $(PREFIX)/lib/slurm
 V          ?= 0
 ASAN       ?= 0
 UBSAN      ?= 0
-# The CUDA backend: built where nvcc, cuDNN and NCCL are found, left out with CUDA=0.
-CUDA_HOME  ?= $(or $(CUDA_PATH),/usr/local/cuda)
-NCCL_HOME  ?=
-CUDNN_HOME ?=
-CUDA       ?= $(if $(and $(wildcard $(CUDA_HOME)/bin/nvcc),$(call cuda_header,cudnn.h),$(call cuda_header,nccl.h)),1,0)
-CUDA_MISSING = $(if $(wildcard $(CUDA_HOME)/bin/nvcc),$(if $(call cuda_header,cudnn.h),$(if $(call cuda_header,nccl.h),CUDA=0,no nccl.h; set NCCL_HOME),no \
-                 cudnn.h; set CUDNN_HOME),no $(CUDA_HOME)/bin/nvcc; set CUDA_HOME)
-# Machine code for these, and PTX of the last for what comes after.
-CUDA_ARCHS ?= 80 90 100
 JOBS       ?= $(shell nproc 2>/dev/null || echo 2)
 SUITES     ?=
 
@@ -36,10 +27,6 @@ PACKAGES += libslurm-dev
 # skipped without it.
 OPTIONAL_PACKAGES := $(if $(if $(SUITES),$(filter plugin,$(SUITES)),all),python3-torch)
 LINT_PACKAGES := clang clang-format clang-tidy shellcheck
-
-# Where one of the headers of CUDA's companions is.
-cuda_header = $(firstword $(wildcard $(addsuffix /include/$(1),$(CUDNN_HOME) $(NCCL_HOME) $(CUDA_HOME))) \
-                $(wildcard /usr/include/$(1) /usr/include/x86_64-linux-gnu/$(1)))
 
 # ---- What is built how ------------------------------------------------------------------------------------
 SANITIZERS := $(strip $(if $(filter 1,$(ASAN)),address) $(if $(filter 1,$(UBSAN)),undefined))
@@ -78,25 +65,7 @@ MPI_OBJECTS  := $(patsubst %.cpp,$(BUILD)/%.o,$(sort $(wildcard test/mpi/*.cpp))
 FAULT        := $(BUILD)/test/libfault.so
 TEST_PROGRAMS := $(addprefix $(BUILD)/test/,unit/tests mpi/tests training/make_shards training/make_planted \
                    training/flip_bit libfault.so)
-# The CUDA backend, for GPUs by nvcc, and for the stand-in of test/fake_gpu by the C++ compiler: the same sources.
-CUDA_LIBRARY := $(if $(filter 1,$(CUDA)),$(BUILD)/liblockstep_cuda.so)
-CUDA_OBJECTS := $(CUDA_SOURCES:%=$(BUILD)/cuda/%.o)
-CUDA_INCLUDES := $(addprefix -isystem ,$(wildcard $(addsuffix /include,$(CUDNN_HOME) $(NCCL_HOME) $(CUDA_HOME))))
-CUDA_LDLIBS  := $(foreach place,$(CUDNN_HOME) $(NCCL_HOME) $(CUDA_HOME),$(addprefix -L,$(wildcard $(place)/lib64 $(place)/lib)) \
-                  $(addprefix -Wl$(comma)-rpath$(comma),$(wildcard $(place)/lib64 $(place)/lib))) -lcudart -lcublasLt -lcudnn -lnccl
-NVCC         := $(CUDA_HOME)/bin/nvcc
-NVCC_FLAGS   := -std=c++20 -O3 -lineinfo -ccbin $(lastword $(CXX)) -Werror all-warnings -Xcompiler -Wall,-Wextra,-fPIC \
-                $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
-                -gencode arch=compute_$(lastword $(CUDA_ARCHS))$(comma)code=compute_$(lastword $(CUDA_ARCHS))
-# The stand-in needs NVIDIA's headers, and nothing else of theirs.
-FAKE_GPU := $(if $(and $(call cuda_header,cuda_runtime_api.h),$(call cuda_header,cudnn.h),$(call cuda_header,nccl.h)),$(BUILD)/fake_gpu/liblockstep_cuda.so)
-FAKE_GPU_SOURCES := $(sort $(wildcard test/fake_gpu/*.cpp))
-FAKE_GPU_OBJECTS := $(CUDA_SOURCES:%=$(BUILD)/fake_gpu/%.o) $(FAKE_GPU_SOURCES:%=$(BUILD)/fake_gpu/%.o)
-FAKE_GPU_UNIT_SOURCES := $(sort $(wildcard test/fake_gpu/unit/*.c*))
-FAKE_GPU_MPI_SOURCES  := $(sort $(wildcard test/fake_gpu/mpi/*.cpp))
-FAKE_GPU_TESTS := $(if $(FAKE_GPU),$(FAKE_GPU) $(if $(FAKE_GPU_UNIT_SOURCES),$(BUILD)/test/fake_gpu/tests) \
-                    $(if $(FAKE_GPU_MPI_SOURCES),$(BUILD)/test/fake_gpu/mpi_tests))
-FAKE_GPU_LDLIBS := -lboost_context
+include src/device/cuda/cuda.mk test/fake_gpu/fake_gpu.mk
 # The SPANK plugin and the command nccl-setup share a core that knows no Slurm. It is loaded into Slurm's own
 # processes: nothing of the site's libraries but libc, and no symbol of ours but the plugin's.
 SETUP_SOURCES := $(sort $(wildcard $(foreach part,step machine site topology plan,spank/$(part)/*.cpp))) \
@@ -129,9 +98,7 @@ DEPENDENCIES := $(patsubst %.cpp,$(BUILD)/pic/%.d,$(SETUP_SOURCES) $(PLUGIN_SOUR
                 $(PLUGIN_SOURCES:%.cpp=$(BUILD)/pic-fault/%.d) \
                 $(LIB_OBJECTS:.o=.d) $(BUILD)/src/cli/main.d $(UNIT_OBJECTS:.o=.d) $(MPI_OBJECTS:.o=.d) \
                 $(patsubst %,$(BUILD)/test/training/%.d,make_shards make_planted flip_bit) \
-                $(BUILD)/test/bench/allreduce.d \
-                $(CUDA_OBJECTS:.o=.d) $(patsubst %,$(BUILD)/fake_gpu/%.d,$(CUDA_SOURCES) $(FAKE_GPU_SOURCES) \
-                  $(FAKE_GPU_UNIT_SOURCES) $(FAKE_GPU_MPI_SOURCES)) \
+                $(BUILD)/test/bench/allreduce.d $(CUDA_DEPENDENCIES) $(FAKE_GPU_DEPENDENCIES) \
                 $(patsubst %,$(BUILD)/test/fuzz/%.d,driver dictionary $(TRAINER_FUZZ_TARGETS))
 
 # What `make install` copies beside the program, each at the same path below its folder.
@@ -158,7 +125,7 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 # ---- Targets ----------------------------------------------------------------------------------------------
 .DEFAULT_GOAL := all
 .PHONY: docs all help info packages needed-packages lint-packages libraries programs spank stage test demo bench
-.PHONY: asan reliability soak cuda-note cuda-check
+.PHONY: asan reliability soak
 .PHONY: bench-launch bench-comm bench-steps fuzz fuzz-programs lint tidy sanitize install install-spank copy-spank uninstall deb clean
 .DELETE_ON_ERROR:
 # Objects of one program alone are kept as well: the next build needs them.
@@ -167,7 +134,7 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 all: $(BUILD)/lockstep $(CUDA_LIBRARY) $(SPANK_PROGRAMS) | $(if $(CUDA_LIBRARY),,cuda-note)  ## build the program, the SPANK plugin and nccl-setup (the default)
 
 help:  ## list the targets
-	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(filter Makefile %.mk,$(MAKEFILE_LIST))
 	@echo "  variables: PREFIX DESTDIR CXX CXXFLAGS BUILD JOBS V=1 ASAN=1 UBSAN=1 SLURM_INCLUDE"
 	@echo "             CUDA=0 CUDA_HOME CUDNN_HOME NCCL_HOME CUDA_ARCHS=\"80 90\""
 	@echo "             SLURM_PLUGIN_DIR (or in config.mk);"
@@ -187,14 +154,6 @@ needed-packages:
 
 lint-packages:
 	@test/setup/packages $(PACKAGES) $(LINT_PACKAGES)
-
-cuda-note:
-	@echo 'CUDA  left out: $(if $(filter 0,$(CUDA)),$(CUDA_MISSING),CUDA=$(CUDA))'
-
-cuda-check: needed-packages  ## build the CUDA backend by nvcc, warnings as errors, and link it with NVIDIA's own libraries
-	@$(if $(CUDA_LIBRARY),:,echo 'cuda-check: $(CUDA_MISSING)' >&2; false)
-	$(AGAIN) $(BUILD)/cuda/lockstep-linked
-	@echo "1 passed, 0 failed: $(words $(CUDA_SOURCES)) sources for $(CUDA_ARCHS), nothing is undefined"
 
 test: packages  ## install what is missing, build, run all tests
 	$(AGAIN) programs stage
@@ -329,39 +288,6 @@ $(BUILD)/liblockstep.a: $(LIB_OBJECTS)
 $(BUILD)/%.o: %.cpp | libraries
 	@mkdir -p $(@D)
 	$(call quiet,CXX,$<)$(CXX) $(CPPFLAGS) $(ALL_CXXFLAGS) -MMD -MP -c -o $@ $<
-
-# The CUDA backend. What it lacks it finds in the program that loads it.
-$(BUILD)/liblockstep_cuda.so: $(CUDA_OBJECTS)
-	$(call quiet,LINK,$@)$(CXX) $(filter-out -rdynamic,$(ALL_LDFLAGS)) -shared -o $@ $^ $(CUDA_LDLIBS)
-
-$(BUILD)/cuda/%.cu.o: %.cu
-	@mkdir -p $(@D)
-	$(call quiet,NVCC,$<)$(NVCC) -Isrc $(NVCC_FLAGS) -MD -MF $(@:.o=.d) -c -o $@ $<
-
-$(BUILD)/cuda/%.cpp.o: %.cpp | libraries
-	@mkdir -p $(@D)
-	$(call quiet,CXX,$<)$(CXX) $(CPPFLAGS) $(CUDA_INCLUDES) $(VERSION_FLAGS) $(ALL_CXXFLAGS) -fPIC -MMD -MP -c -o $@ $<
-
-# Program and backend in one, for the linker to tell what is missing.
-$(BUILD)/cuda/lockstep-linked: $(BUILD)/src/cli/main.o $(CUDA_OBJECTS) $(BUILD)/liblockstep.a
-	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -Wl,-z,defs -o $@ $(filter %.o,$^) $(WHOLE_LIBRARY) $(LDLIBS) $(CUDA_LDLIBS)
-
-# The same for the stand-in; .cu files as C++.
-FAKE_GPU_CPPFLAGS = -Itest/fake_gpu/include -Itest/fake_gpu -Itest $(CPPFLAGS) $(CUDA_INCLUDES) $(VERSION_FLAGS) -DLOCKSTEP_FAKE_GPU
-$(BUILD)/fake_gpu/%.o: % | libraries
-	@mkdir -p $(@D)
-	$(call quiet,CXX,$<)$(CXX) $(FAKE_GPU_CPPFLAGS) $(ALL_CXXFLAGS) $(FAKE_GPU_COVERAGE) -fPIC -MMD -MP -x c++ -c -o $@ $<
-
-$(BUILD)/fake_gpu/liblockstep_cuda.so: $(FAKE_GPU_OBJECTS)
-	$(call quiet,LINK,$@)$(CXX) $(filter-out -rdynamic,$(ALL_LDFLAGS)) $(FAKE_GPU_COVERAGE) -shared -o $@ $^ $(FAKE_GPU_LDLIBS)
-
-$(BUILD)/test/fake_gpu/tests: $(FAKE_GPU_UNIT_SOURCES:%=$(BUILD)/fake_gpu/%.o) $(FAKE_GPU_OBJECTS) $(BUILD)/liblockstep.a
-	@mkdir -p $(@D)
-	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) $(FAKE_GPU_COVERAGE) -o $@ $(filter %.o,$^) $(WHOLE_LIBRARY) $(LDLIBS) $(FAKE_GPU_LDLIBS)
-
-$(BUILD)/test/fake_gpu/mpi_tests: $(BUILD)/test/mpi/main.o $(FAKE_GPU_MPI_SOURCES:%=$(BUILD)/fake_gpu/%.o) $(FAKE_GPU_OBJECTS) $(BUILD)/liblockstep.a
-	@mkdir -p $(@D)
-	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) $(FAKE_GPU_COVERAGE) -o $@ $(filter %.o,$^) $(WHOLE_LIBRARY) $(LDLIBS) $(FAKE_GPU_LDLIBS)
 
 $(BUILD)/test/unit/tests: $(UNIT_OBJECTS) $(BUILD)/liblockstep.a
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(WHOLE_LIBRARY) $(LDLIBS)

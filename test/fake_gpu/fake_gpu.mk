@@ -1,0 +1,31 @@
+# The stand-in for GPUs, and the tests that need it: the backend's very sources, by the C++ compiler. Included by
+# the Makefile.
+
+# The stand-in needs NVIDIA's headers, and nothing else of theirs.
+FAKE_GPU := $(if $(and $(call cuda_header,cuda_runtime_api.h),$(call cuda_header,cudnn.h),$(call cuda_header,nccl.h)),$(BUILD)/fake_gpu/liblockstep_cuda.so)
+FAKE_GPU_SOURCES := $(sort $(wildcard test/fake_gpu/*.cpp))
+FAKE_GPU_OBJECTS := $(CUDA_SOURCES:%=$(BUILD)/fake_gpu/%.o) $(FAKE_GPU_SOURCES:%=$(BUILD)/fake_gpu/%.o)
+FAKE_GPU_UNIT_SOURCES := $(sort $(wildcard test/fake_gpu/unit/*.c*))
+FAKE_GPU_MPI_SOURCES  := $(sort $(wildcard test/fake_gpu/mpi/*.cpp))
+FAKE_GPU_TESTS := $(if $(FAKE_GPU),$(FAKE_GPU) $(if $(FAKE_GPU_UNIT_SOURCES),$(BUILD)/test/fake_gpu/tests) \
+                    $(if $(FAKE_GPU_MPI_SOURCES),$(BUILD)/test/fake_gpu/mpi_tests))
+FAKE_GPU_LDLIBS := -lboost_context
+FAKE_GPU_DEPENDENCIES := $(patsubst %,$(BUILD)/fake_gpu/%.d,$(CUDA_SOURCES) $(FAKE_GPU_SOURCES) \
+                           $(FAKE_GPU_UNIT_SOURCES) $(FAKE_GPU_MPI_SOURCES))
+
+# The same for the stand-in; .cu files as C++.
+FAKE_GPU_CPPFLAGS = -Itest/fake_gpu/include -Itest/fake_gpu -Itest $(CPPFLAGS) $(CUDA_INCLUDES) $(VERSION_FLAGS) -DLOCKSTEP_FAKE_GPU
+$(BUILD)/fake_gpu/%.o: % | libraries
+	@mkdir -p $(@D)
+	$(call quiet,CXX,$<)$(CXX) $(FAKE_GPU_CPPFLAGS) $(ALL_CXXFLAGS) $(FAKE_GPU_COVERAGE) -fPIC -MMD -MP -x c++ -c -o $@ $<
+
+$(BUILD)/fake_gpu/liblockstep_cuda.so: $(FAKE_GPU_OBJECTS)
+	$(call quiet,LINK,$@)$(CXX) $(filter-out -rdynamic,$(ALL_LDFLAGS)) $(FAKE_GPU_COVERAGE) -shared -o $@ $^ $(FAKE_GPU_LDLIBS)
+
+$(BUILD)/test/fake_gpu/tests: $(FAKE_GPU_UNIT_SOURCES:%=$(BUILD)/fake_gpu/%.o) $(FAKE_GPU_OBJECTS) $(BUILD)/liblockstep.a
+	@mkdir -p $(@D)
+	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) $(FAKE_GPU_COVERAGE) -o $@ $(filter %.o,$^) $(WHOLE_LIBRARY) $(LDLIBS) $(FAKE_GPU_LDLIBS)
+
+$(BUILD)/test/fake_gpu/mpi_tests: $(BUILD)/test/mpi/main.o $(FAKE_GPU_MPI_SOURCES:%=$(BUILD)/fake_gpu/%.o) $(FAKE_GPU_OBJECTS) $(BUILD)/liblockstep.a
+	@mkdir -p $(@D)
+	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) $(FAKE_GPU_COVERAGE) -o $@ $(filter %.o,$^) $(WHOLE_LIBRARY) $(LDLIBS) $(FAKE_GPU_LDLIBS)
