@@ -121,10 +121,12 @@ class Device {
   // ends the wait by throwing. For whoever can tell why the device does not come to an end: a communicator.
   virtual void set_monitor(std::function<void()> /*monitor*/) {}
 
-  // Undefined contents. 256-byte aligned.
+  // Undefined contents. 256-byte aligned. Throws Error(bad_config) where there is no memory; what it is used for
+  // (MemoryUse) is in the text.
   Tensor empty(const Shape& shape, DType dtype = DType::f32);
   Tensor zeros(const Shape& shape);
   const Pool& pool() const { return *pool_; }
+  Pool& pool() { return *pool_; }
 
   // ---- Host copies: the number of elements must be the same
   // -------------------------------------------------
