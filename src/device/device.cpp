@@ -11,10 +11,10 @@ namespace lockstep::device {
 
 namespace {
 
-void require_count(std::size_t host, const Tensor& tensor) {
-  if (host != static_cast<std::size_t>(tensor.count())) {
+void require_count(std::size_t host, const Shape& shape) {
+  if (host != static_cast<std::size_t>(shape.count())) {
     throw Error(ExitCode::internal,
-                fmt::format("a host copy of {} elements meets a tensor {}", host, tensor.shape().text()));
+                fmt::format("a host copy of {} elements meets a tensor {}", host, shape.text()));
   }
 }
 
@@ -41,33 +41,49 @@ Tensor Device::zeros(const Shape& shape) {
 }
 
 void Device::upload(std::span<const float> host, const Tensor& tensor) {
-  require_count(host.size(), tensor);
+  require_count(host.size(), tensor.shape());
   upload_bytes(host.data(), host.size_bytes(), tensor.f32());
 }
 
 void Device::upload(std::span<const std::int64_t> host, const Tensor& tensor) {
-  require_count(host.size(), tensor);
+  require_count(host.size(), tensor.shape());
   upload_bytes(host.data(), host.size_bytes(), tensor.i64());
 }
 
 void Device::upload(std::span<const std::uint8_t> host, const Tensor& tensor) {
-  require_count(host.size(), tensor);
+  require_count(host.size(), tensor.shape());
   upload_bytes(host.data(), host.size_bytes(), tensor.u8());
 }
 
 void Device::download(const Tensor& tensor, std::span<float> host) {
-  require_count(host.size(), tensor);
+  require_count(host.size(), tensor.shape());
   download_bytes(tensor.f32(), host.size_bytes(), host.data());
 }
 
 void Device::download(const Tensor& tensor, std::span<double> host) {
-  require_count(host.size(), tensor);
+  require_count(host.size(), tensor.shape());
   download_bytes(tensor.f64(), host.size_bytes(), host.data());
 }
 
 void Device::download(const Tensor& tensor, std::span<std::uint8_t> host) {
-  require_count(host.size(), tensor);
+  require_count(host.size(), tensor.shape());
   download_bytes(tensor.u8(), host.size_bytes(), host.data());
+}
+
+Tensor Device::send(std::span<const float> host, const Shape& shape) {
+  require_count(host.size(), shape);
+  return send_bytes(host.data(), shape, DType::f32);
+}
+
+Tensor Device::send(std::span<const std::int64_t> host, const Shape& shape) {
+  require_count(host.size(), shape);
+  return send_bytes(host.data(), shape, DType::i64);
+}
+
+Tensor Device::send_bytes(const void* host, const Shape& shape, DType dtype) {
+  const Tensor tensor = empty(shape, dtype);
+  upload_bytes(host, tensor.bytes(), tensor.data());
+  return tensor;
 }
 
 LossSum Device::read_loss(const Tensor& sums) {

@@ -136,6 +136,13 @@ class Device {
   void download(const Tensor& tensor, std::span<float> host);
   void download(const Tensor& tensor, std::span<double> host);
   void download(const Tensor& tensor, std::span<std::uint8_t> host);
+  // The same for what is needed later: copies beside the operations that were called before, where the device can.
+  // The host's memory is free when this returns; the tensor may be used after receive(), which what is called
+  // from then on comes after.
+  Tensor send(std::span<const float> host, const Shape& shape);
+  Tensor send(std::span<const std::int64_t> host, const Shape& shape);
+  virtual void receive(const Tensor& /*sent*/) {}
+  virtual bool copies_beside() const { return false; }
   // Waits. Error(bad_data) where a label was invalid.
   LossSum read_loss(const Tensor& sums);
 
@@ -247,6 +254,7 @@ class Device {
  protected:
   virtual void upload_bytes(const void* host, std::size_t bytes, void* address) = 0;
   virtual void download_bytes(const void* address, std::size_t bytes, void* host) = 0;
+  virtual Tensor send_bytes(const void* host, const Shape& shape, DType dtype);
 
  private:
   std::shared_ptr<Pool> pool_;

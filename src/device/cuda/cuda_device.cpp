@@ -10,15 +10,21 @@
 
 #include "core/error.h"
 #include "device/cuda/check.h"
+#include "device/cuda/device_memory.h"
+#include "device/cuda/downloads.h"
+#include "device/cuda/inbox.h"
+#include "device/cuda/upload_ring.h"
 
 namespace lockstep::device {
 
 namespace {
 
-void* allocate(std::size_t bytes) {
-  void* address = nullptr;
-  cuda::check(cudaMalloc(&address, bytes), "cudaMalloc");
-  return address;
+constexpr std::size_t upload_ring_bytes = std::size_t{8} << 20;
+
+// Makes the device the calling thread's first.
+std::shared_ptr<Pool> make_pool(int ordinal, double memory_share) {
+  cuda::check(cudaSetDevice(ordinal), "cudaSetDevice");
+  return cuda::make_device_pool(memory_share);
 }
 
 // Of CUDA's number for a version, 1000 major + 10 minor.
@@ -28,14 +34,18 @@ std::string version_text(int version) {
 
 }  // namespace
 
-CudaDevice::CudaDevice(int ordinal)
-    : Device(Pool::create(allocate, [](void* address) { cudaFree(address); })), ordinal_(ordinal) {
-  cuda::check(cudaSetDevice(ordinal), "cudaSetDevice");
-  compute_ = std::make_unique<cuda::Stream>();
-  done_ = std::make_unique<cuda::Event>();
+CudaDevice::CudaDevice(int ordinal, double memory_share)
+    : Device(make_pool(ordinal, memory_share)),
+      ordinal_(ordinal),
+      compute_(std::make_unique<cuda::Stream>()),
+      done_(std::make_unique<cuda::Event>()) {
+  const cuda::WaitForEvent wait = [this](const cuda::Event& event) { wait_for(event); };
+  uploads_ = std::make_unique<cuda::UploadRing>(upload_ring_bytes, wait);
+  downloads_ = std::make_unique<cuda::Downloads>(wait);
+  inbox_ = std::make_shared<cuda::Inbox>(*this, *compute_, wait);
 }
 
-// What is queued still works on memory that the host is about to release.
+// What is queued still works on memory that goes now.
 CudaDevice::~CudaDevice() {
   cudaStreamSynchronize(stream());
 }
@@ -77,15 +87,19 @@ void CudaDevice::wait_for(const cuda::Event& event) {
 }
 
 void CudaDevice::upload_bytes(const void* host, std::size_t bytes, void* address) {
-  if (bytes == 0) return;
-  cuda::check(cudaMemcpyAsync(address, host, bytes, cudaMemcpyHostToDevice, stream()), "cudaMemcpyAsync");
+  uploads_->copy(host, bytes, address, *compute_);
 }
 
 void CudaDevice::download_bytes(const void* address, std::size_t bytes, void* host) {
-  if (bytes == 0) return;
-  synchronise();
-  cuda::check(cudaMemcpyAsync(host, address, bytes, cudaMemcpyDeviceToHost, stream()), "cudaMemcpyAsync");
-  synchronise();
+  downloads_->copy(address, bytes, host, *compute_);
+}
+
+Tensor CudaDevice::send_bytes(const void* host, const Shape& shape, DType dtype) {
+  return inbox_->send(host, shape, dtype);
+}
+
+void CudaDevice::receive(const Tensor& sent) {
+  inbox_->receive(sent);
 }
 
 }  // namespace lockstep::device

@@ -17,18 +17,25 @@ namespace lockstep::device {
 
 namespace cuda {
 struct Libraries;  // handles of cuBLASLt and cuDNN, plans and workspaces
+class Downloads;
+class Inbox;
+class UploadRing;
 }  // namespace cuda
 
 class CudaDevice final : public Device {
  public:
-  // `ordinal`: of the GPUs that the process may use. Throws Error(bad_config) where it cannot be used.
-  explicit CudaDevice(int ordinal);
+  // `ordinal`: of the GPUs that the process may use. Takes `memory_share` of its free memory. Throws
+  // Error(bad_config) where that cannot be had.
+  CudaDevice(int ordinal, double memory_share);
   ~CudaDevice() override;
 
   std::string_view kind() const override { return "cuda"; }
   std::string description() const override;
   void synchronise() override;
   void set_monitor(std::function<void()> monitor) override { monitor_ = std::move(monitor); }
+
+  void receive(const Tensor& sent) override;
+  bool copies_beside() const override { return true; }
 
   int ordinal() const { return ordinal_; }
   // What all operations are queued on.
@@ -86,6 +93,7 @@ class CudaDevice final : public Device {
  protected:
   void upload_bytes(const void* host, std::size_t bytes, void* address) override;
   void download_bytes(const void* address, std::size_t bytes, void* host) override;
+  Tensor send_bytes(const void* host, const Shape& shape, DType dtype) override;
 
  private:
   // Waits for an event while the monitor looks.
@@ -96,6 +104,9 @@ class CudaDevice final : public Device {
   std::function<void()> monitor_;
   std::unique_ptr<cuda::Stream> compute_;
   std::unique_ptr<cuda::Event> done_;
+  std::unique_ptr<cuda::UploadRing> uploads_;
+  std::unique_ptr<cuda::Downloads> downloads_;
+  std::shared_ptr<cuda::Inbox> inbox_;
   std::shared_ptr<cuda::Libraries> libraries_;  // shared: to be destroyed where its type is not known
 };
 
