@@ -69,7 +69,7 @@ include src/device/cuda/cuda.mk test/fake_gpu/fake_gpu.mk
 # The SPANK plugin and the command nccl-setup share a core that knows no Slurm. It is loaded into Slurm's own
 # processes: nothing of the site's libraries but libc, and no symbol of ours but the plugin's.
 SETUP_SOURCES := $(sort $(wildcard $(foreach part,step machine site topology plan,spank/$(part)/*.cpp))) \
-                 $(addprefix src/core/,text.cpp hash.cpp files.cpp subprocess.cpp) spank/fmt/compiled.cpp
+                 $(addprefix src/core/,cpu_set.cpp text.cpp hash.cpp files.cpp subprocess.cpp) spank/fmt/compiled.cpp
 SETUP_OBJECTS := $(SETUP_SOURCES:%.cpp=$(BUILD)/pic/%.o)
 PLUGIN_SOURCES := $(sort $(wildcard spank/plugin/*.cpp))
 COMMAND_SOURCES := $(sort $(wildcard spank/command/*.cpp))

@@ -8,7 +8,6 @@
 #include <map>
 #include <set>
 
-#include "topology/cpu_set.h"
 
 namespace lockstep::spank {
 

@@ -8,7 +8,6 @@
 
 #include "core/text.h"
 #include "step/clean_text.h"
-#include "topology/cpu_set.h"
 #include "topology/nccl_xml.h"
 
 namespace lockstep::spank {

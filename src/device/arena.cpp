@@ -22,7 +22,8 @@ void* Arena::take(std::size_t bytes) {
 
 void Arena::give_back(void* block) {
   const auto found = blocks_.find(static_cast<std::size_t>(static_cast<std::byte*>(block) - begin_));
-  auto [offset, size] = *found;
+  std::size_t offset = found->first;
+  std::size_t size = found->second;
   blocks_.erase(found);
   const auto after = gaps_.find(offset + size);
   if (after != gaps_.end()) {

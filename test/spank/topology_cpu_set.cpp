@@ -1,9 +1,9 @@
-#include "topology/cpu_set.h"
+#include "core/cpu_set.h"
 
 #include <catch2/catch.hpp>
 #include <string>
 
-using namespace lockstep::spank;
+using namespace lockstep;
 
 TEST_CASE("lists and maps of the same CPUs are equal", "[topology]") {
   CHECK(parse_cpu_list("0-23,96-119\n") == parse_cpu_map("00ffffff,00000000,00000000,00ffffff"));

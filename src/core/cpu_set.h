@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace lockstep::spank {
+namespace lockstep {
 
 using CpuSet = std::bitset<8192>;  // as many as Linux can be built for
 
@@ -16,4 +16,4 @@ std::optional<CpuSet> parse_cpu_list(std::string_view list);
 // nothing where the text is no such map.
 std::optional<CpuSet> parse_cpu_map(std::string_view map);
 
-}  // namespace lockstep::spank
+}  // namespace lockstep

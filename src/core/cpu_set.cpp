@@ -1,11 +1,11 @@
-#include "topology/cpu_set.h"
+#include "core/cpu_set.h"
 
 #include <charconv>
 #include <cstdint>
 
 #include "core/text.h"
 
-namespace lockstep::spank {
+namespace lockstep {
 
 std::optional<CpuSet> parse_cpu_list(std::string_view list) {
   CpuSet set;
@@ -38,4 +38,4 @@ std::optional<CpuSet> parse_cpu_map(std::string_view map) {
   return set;
 }
 
-}  // namespace lockstep::spank
+}  // namespace lockstep
