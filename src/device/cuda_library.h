@@ -4,18 +4,19 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "device/device.h"
-#include "device/open_device.h"
+#include "device/gpu.h"
 
 namespace lockstep::device {
 
 // What the library offers, exported as `lockstep_cuda_backend`.
 struct CudaBackend {
   const char* version;  // must be the program's
-  // GPUs that this process may use; 0 with the reason in words.
-  int (*count)(std::string& reason);
-  std::unique_ptr<Device> (*open)(const DeviceRequest& request);
+  // As open_device.h has them.
+  std::vector<Gpu> (*gpus)(std::string& reason);
+  std::unique_ptr<Device> (*open)(int place, double memory_share);
 };
 
 class CudaLibrary {

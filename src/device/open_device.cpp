@@ -1,21 +1,14 @@
 #include "device/open_device.h"
 
-#include <fmt/format.h>
-
 #include <cstdlib>
 #include <filesystem>
 
 #include "core/error.h"
-#include "device/cpu/cpu_device.h"
 #include "device/cuda_library.h"
 
 namespace lockstep::device {
 
 namespace {
-
-OpenedDevice open_cpu(const DeviceRequest& request, std::string note) {
-  return {std::make_unique<CpuDevice>(request.threads), std::move(note)};
-}
 
 // Looked at first: NVIDIA's libraries are half a gigabyte, too much to load in order to hear that there is no
 // GPU.
@@ -25,20 +18,21 @@ bool has_driver() {
 
 }  // namespace
 
-OpenedDevice open_device(const DeviceRequest& request) {
-  if (request.kind == "cpu") return open_cpu(request, {});
-  if (request.kind == "auto" && !has_driver()) return open_cpu(request, {});
-  const bool wanted = request.kind == "cuda";
+FoundGpus find_gpus(const std::string& kind) {
+  const bool wanted = kind == "cuda";
+  if (kind == "cpu" || (!wanted && !has_driver())) return {};
+  FoundGpus found;
   try {
-    const CudaLibrary library;
-    std::string reason;
-    if (library.backend().count(reason) > 0) return {library.backend().open(request), {}};
-    if (wanted) throw Error(ExitCode::bad_config, "train.device = cuda: " + reason);
-    return open_cpu(request, reason);
+    found.gpus = CudaLibrary().backend().gpus(found.reason);
   } catch (const Error& error) {
-    if (wanted) throw;
-    return open_cpu(request, error.what());
+    found.reason = error.what();
   }
+  if (wanted && found.gpus.empty()) throw Error(ExitCode::bad_config, "train.device = cuda: " + found.reason);
+  return found;
+}
+
+std::unique_ptr<Device> open_gpu(int place, double memory_share) {
+  return CudaLibrary().backend().open(place, memory_share);
 }
 
 }  // namespace lockstep::device

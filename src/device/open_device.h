@@ -3,25 +3,25 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "device/device.h"
+#include "device/gpu.h"
 
 namespace lockstep::device {
 
-struct DeviceRequest {
-  std::string kind = "auto";  // cpu, cuda, or auto: cuda where there is a GPU for this rank
-  int threads = 1;            // of a CPU
-  int local_rank = 0;         // this process among those of the run on its node
-  int local_size = 1;
+// The GPUs that this process may use, in CUDA's order; where there are none, the reason in words.
+struct FoundGpus {
+  std::vector<Gpu> gpus;
+  std::string reason;
 };
 
-struct OpenedDevice {
-  std::unique_ptr<Device> device;
-  std::string note;  // why auto took the CPU, for the log; else empty
-};
+// `kind`: auto, cpu or cuda. For cuda it throws Error(bad_config) where there is none, for auto it does not:
+// then nothing is loaded on a node without a driver, and cpu finds none at all.
+FoundGpus find_gpus(const std::string& kind);
 
-// Throws Error(bad_config) in words where the device cannot be had: nothing is allocated then.
-OpenedDevice open_device(const DeviceRequest& request);
+// `place`: in what find_gpus() has found. `memory_share`: of the GPU's free memory, to take. Throws
+// Error(bad_config) in words where it cannot be used.
+std::unique_ptr<Device> open_gpu(int place, double memory_share);
 
 }  // namespace lockstep::device

@@ -86,6 +86,8 @@ std::vector<Key> make_keys() {
        whole(&C::train, &C::Train::threads, 0, 1024)},
       {"train.device", "auto", "cpu, cuda, or auto: a GPU for each rank where there is one", allowed,
        one_of(&C::train, &C::Train::device, {"auto", "cpu", "cuda"})},
+      {"train.device_memory", "0.9", "share of a GPU's free memory that a rank takes at its start", allowed,
+       real(&C::train, &C::Train::device_memory, 0.01, 1)},
       {"train.precision", "f32", "of activations and products: f32, bf16, or fp16 with loss scaling", refused,
        one_of(&C::train, &C::Train::precision, {"f32", "bf16", "fp16"})},
 

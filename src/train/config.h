@@ -58,7 +58,8 @@ struct Config {
     double label_smoothing = 0;
     std::int64_t threads = 0;  // 0: what the launcher gives this task
     std::string device;
-    std::string precision;  // the weights themselves, their gradients and the optimizer's state are f32
+    double device_memory = 0;  // share of a GPU's free memory that is taken at the start
+    std::string precision;     // the weights themselves, their gradients and the optimizer's state are f32
   } train;
   struct Eval {
     std::int64_t every = 0;  // steps; 0: only at the end

@@ -7,7 +7,7 @@
 namespace lockstep::train {
 
 std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& ranks, device::Device& device,
-                                                          const Config& config,                                                          const Log& log) {
+                                                          const Config& config, const Log& log) {
   comm::HostCommunicatorOptions options;
   if (device.kind() != "cpu") {
     return comm::open_device_communicator(ranks, device, 2 * config.limits.step + 60);
@@ -32,6 +32,9 @@ std::unique_ptr<comm::Reducer> make_reducer(comm::Communicator& comm, const Lear
   options.lanes = static_cast<int>(config.virtual_workers());
   options.bucket = config.comm.bucket_mib * elements_per_mib;
   options.trace = trace;
+  static constexpr device::MemoryPurpose reducer_use{"the gradients' reduction",
+                                                     "use train.reduction = fast, or a smaller model"};
+  const device::MemoryUse use(learner.device(), reducer_use);
   return comm::make_reducer(comm, learner.device(), learner.gradients(), learner.gradient_slices(), options);
 }
 

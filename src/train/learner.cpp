@@ -27,15 +27,24 @@ std::vector<std::int64_t> extents(const device::Shape& shape) {
   return {sizes.begin(), sizes.end()};
 }
 
-// One sample's label or target, without the sample.
-data::Batch target_of(const data::Batch& batch, std::int64_t row) {
-  data::Batch one;
-  one.size = 1;
-  const auto at = static_cast<std::ptrdiff_t>(row);
-  if (!batch.y.empty()) one.y.assign(1, batch.y[static_cast<std::size_t>(row)]);
-  const auto width = static_cast<std::ptrdiff_t>(batch.targets.size()) / batch.size;
-  one.targets.assign(batch.targets.begin() + at * width, batch.targets.begin() + (at + 1) * width);
-  return one;
+// What a GPU's memory is used for.
+constexpr device::MemoryPurpose parameters_use{"parameters and gradients",
+                                               "use a smaller model, or a GPU with more memory"};
+constexpr device::MemoryPurpose optimizer_use{
+    "the optimizer's state", "use optim.name = sgd, a smaller model, or a GPU with more memory"};
+constexpr device::MemoryPurpose average_use{"the weights' average",
+                                            "set optim.ema_decay = 0, or use a smaller model"};
+constexpr device::MemoryPurpose training_use{"activations of a micro-batch",
+                                             "use a smaller train.micro_batch or train.precision = bf16"};
+constexpr device::MemoryPurpose evaluation_use{"activations of an evaluation", "use a smaller eval.batch"};
+
+// One sample's label or target.
+device::Tensor target_of(const device::Tensor& targets, std::int64_t row) {
+  if (!targets) return {};
+  std::vector<std::int64_t> shape = extents(targets.shape());
+  shape[0] = 1;
+  const std::int64_t width = device::Shape(shape).count();
+  return targets.slice(row * width, device::Shape(shape));
 }
 
 }  // namespace
@@ -48,10 +57,13 @@ Learner::Learner(const Config& config, std::unique_ptr<device::Device> device,
       objective_(config.train) {
   const models::ModelOptions model{config.model.hidden, config.model.channels, config.model.dropout,
                                    config.model.depth};
+  const device::MemoryUse parameters(*device_, parameters_use);
   model_ = models::make_model(config.model.name, model, sample_shape, outputs, seed_, *device_);
   const optim::OptimizerOptions optimizer{config.optim.momentum, config.optim.weight_decay,
                                           config.optim.beta1, config.optim.beta2, config.optim.eps};
+  const device::MemoryUse state(*device_, optimizer_use);
   optimizer_ = optim::make_optimizer(config.optim.name, optimizer, model_->parameters());
+  const device::MemoryUse average(*device_, average_use);
   if (config.optim.ema_decay > 0) average_.emplace(config.optim.ema_decay, model_->parameters());
 }
 
@@ -67,40 +79,50 @@ void Learner::check_micro_batches(std::int64_t micro_batch, std::int64_t samples
                   micro_batch, smallest, samples, model_->least_batch()));
 }
 
-device::Tensor Learner::upload(const data::Batch& batch) const {
-  device::Tensor x = device_->empty(batch_shape(batch.size, sample_shape_));
-  device_->upload(std::span<const float>(batch.x), x);
-  return x;
+Learner::Sent Learner::send(const data::Batch& batch) const {
+  return {device_->send(std::span<const float>(batch.x), batch_shape(batch.size, sample_shape_)),
+          objective_.send_targets(*device_, batch)};
 }
 
-Trained Learner::train(const data::Batch& batch, std::int64_t step, bool accumulate,
+device::Tensor Learner::receive(const Sent& sent) const {
+  device_->receive(sent.x);
+  if (sent.targets) device_->receive(sent.targets);
+  return sent.x;
+}
+
+Trained Learner::train(const data::Batch& batch, const Sent& sent, std::int64_t step, bool accumulate,
                        const std::function<void(std::size_t)>& on_gradient_final) {
+  const device::MemoryUse use(*device_, training_use);
   std::optional<Span> span(std::in_place, trace_, "forward", "compute");
   nn::Tape tape(model_->parameters(), {true, seed_, step, batch.ids});
-  const nn::Variable outputs = model_->forward(tape, tape.input(upload(batch)));
-  const device::Tensor sums = objective_(tape, outputs, batch);
+  const nn::Variable outputs = model_->forward(tape, tape.input(receive(sent)));
+  const device::Tensor sums = objective_(tape, outputs, sent.targets);
   span.emplace(trace_, "backward", "compute");
   tape.backward({accumulate, on_gradient_final});
   return {sums, tape.statistics()};
 }
 
 device::LossSum Learner::evaluate(const data::Batch& batch) {
+  const device::MemoryUse use(*device_, evaluation_use);
   const Span span(trace_, "forward", "compute");
   std::optional<optim::WeightAverage::InUse> averaged;
   if (average_) averaged.emplace(*average_);
   nn::Tape tape(model_->parameters(), {false, seed_, 0, batch.ids});
-  return device_->read_loss(objective_(tape, model_->forward(tape, tape.input(upload(batch))), batch));
+  const Sent sent = send(batch);
+  const nn::Variable outputs = model_->forward(tape, tape.input(receive(sent)));
+  return device_->read_loss(objective_(tape, outputs, sent.targets));
 }
 
 std::vector<double> Learner::sample_losses(const data::Batch& batch, std::int64_t step, bool training) {
   nn::Tape tape(model_->parameters(), {training, seed_, step, batch.ids});
-  const device::Tensor outputs = model_->forward(tape, tape.input(upload(batch))).value;
+  const Sent sent = send(batch);
+  const device::Tensor outputs = model_->forward(tape, tape.input(receive(sent))).value;
   const std::int64_t width = outputs.count() / batch.size;
   nn::Tape of_rows(model_->parameters(), {training, seed_, step, {}});
   std::vector<double> losses;
   for (std::int64_t row = 0; row < batch.size; ++row) {
     const nn::Variable output = of_rows.input(outputs.slice(row * width, device::Shape{1, width}));
-    losses.push_back(device_->read_loss(objective_(of_rows, output, target_of(batch, row))).loss);
+    losses.push_back(device_->read_loss(objective_(of_rows, output, target_of(sent.targets, row))).loss);
   }
   return losses;
 }

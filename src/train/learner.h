@@ -31,9 +31,9 @@ struct Trained {
 
 class Learner {
  public:
-  // Lives on `device`. `sample_shape` as the shards have it: [features], [height, width] or [channels, height, width].
-  // `outputs`: numbers that the model puts out for each sample, Dataset::outputs(). Throws Error(bad_config)
-  // where the model does not fit the data.
+  // Lives on `device`. `sample_shape` as the shards have it: [features], [height, width] or [channels,
+  // height, width]. `outputs`: numbers that the model puts out for each sample, Dataset::outputs(). Throws
+  // Error(bad_config) where the model does not fit the data.
   Learner(const Config& config, std::unique_ptr<device::Device> device,
           const std::vector<std::int64_t>& sample_shape, std::int64_t outputs);
 
@@ -43,11 +43,22 @@ class Learner {
   // From here on forward and backward passes are in the trace; null: not.
   void set_trace(Trace* trace) { trace_ = trace; }
 
-  // Forward and backward of one micro-batch at `step` (steps done before it). The gradient of the SUM of the
-  // losses replaces the gradients or, with `accumulate`, is added to them. `on_gradient_final` as for
-  // nn::BackwardOptions.
-  Trained train(const data::Batch& batch, std::int64_t step, bool accumulate,
+  // A batch's tensors, which the device may still be fetching (Device::send).
+  struct Sent {
+    device::Tensor x;        // f32
+    device::Tensor targets;  // as the objective has them
+  };
+  Sent send(const data::Batch& batch) const;
+
+  // Forward and backward of one micro-batch, which was sent, at `step` (steps done before it). The gradient
+  // of the SUM of the losses replaces the gradients or, with `accumulate`, is added to them.
+  // `on_gradient_final` as for nn::BackwardOptions.
+  Trained train(const data::Batch& batch, const Sent& sent, std::int64_t step, bool accumulate,
                 const std::function<void(std::size_t parameter)>& on_gradient_final = {});
+  Trained train(const data::Batch& batch, std::int64_t step, bool accumulate,
+                const std::function<void(std::size_t parameter)>& on_gradient_final = {}) {
+    return train(batch, send(batch), step, accumulate, on_gradient_final);
+  }
 
   // Waits for the device. Throws Error(bad_data) where a label is no class of the model.
   device::LossSum read_loss(const Trained& trained) const { return device_->read_loss(trained.sums); }
@@ -107,7 +118,8 @@ class Learner {
     std::string name;
     device::Tensor tensor;
   };
-  device::Tensor upload(const data::Batch& batch) const;
+  // What is called from now on may use the tensors; the model's input.
+  device::Tensor receive(const Sent& sent) const;
   std::vector<Named> state_tensors() const;
 
   Trace* trace_ = nullptr;

@@ -2,42 +2,72 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <vector>
+
 #include "comm/agreement.h"
+#include "core/cpus.h"
 #include "core/error.h"
+#include "device/cpu/cpu_device.h"
 #include "device/open_device.h"
 
 namespace lockstep::train {
 
 namespace {
 
-device::DeviceRequest request_of(const comm::Group& ranks, const std::string& kind, int threads) {
-  device::DeviceRequest request{kind, threads, 0, 0};
-  for (int rank = 0; rank < ranks.size(); ++rank) {
-    if (ranks.host(rank) != ranks.host(ranks.rank())) continue;
-    if (rank < ranks.rank()) ++request.local_rank;
-    ++request.local_size;
+std::vector<device::GpuView> gather_views(comm::Group& ranks, const std::vector<device::Gpu>& gpus) {
+  std::vector<device::GpuView> views;
+  for (const std::string& text :
+       comm::gather_texts(ranks, device::to_text(device::view_of(gpus, usable_cpu_set(), "/sys")))) {
+    views.push_back(device::gpu_view(text));
   }
-  return request;
+  return views;
+}
+
+void require_one_kind(const comm::Group& ranks, const std::vector<device::GpuView>& views) {
+  const auto has = [](const device::GpuView& view) { return view.ids.empty() ? "no GPU" : "GPUs"; };
+  for (std::size_t rank = 1; rank < views.size(); ++rank) {
+    if (views[rank].ids.empty() == views[0].ids.empty()) continue;
+    throw AgreedError(
+        ExitCode::bad_config,
+        fmt::format("rank {} on {} has {}, rank 0 on {} has {}: all ranks need the same kind of "
+                    "device; ask for GPUs on all nodes, or set train.device = cpu",
+                    rank, ranks.host(static_cast<int>(rank)), has(views[rank]), ranks.host(0),
+                    has(views[0])));
+  }
+}
+
+// This rank's GPU among those that it sees.
+int place_of(const comm::Group& ranks, const std::vector<device::GpuView>& views) {
+  const std::string& node = ranks.host(ranks.rank());
+  std::vector<device::GpuView> here;
+  std::size_t me = 0;
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    if (ranks.host(rank) != node) continue;
+    if (rank == ranks.rank()) me = here.size();
+    here.push_back(views[static_cast<std::size_t>(rank)]);
+  }
+  return device::share_gpus(here, node)[me];
 }
 
 }  // namespace
 
-std::unique_ptr<device::Device> open_rank_device(comm::Group& ranks, const std::string& kind, int threads,
+std::unique_ptr<device::Device> open_rank_device(comm::Group& ranks, const Config::Train& config, int threads,
                                                  const Log& log) {
-  device::OpenedDevice opened;
-  comm::agree(ranks, "open the device",
-              [&] { opened = device::open_device(request_of(ranks, kind, threads)); });
-  const auto kinds = comm::gather_texts(ranks, opened.device->kind());
-  for (std::size_t rank = 1; rank < kinds.size(); ++rank) {
-    if (kinds[rank] == kinds[0]) continue;
-    throw AgreedError(
-        ExitCode::bad_config,
-        fmt::format("rank {} on {} computes on {}, rank 0 on {} on {}: all ranks need the same kind of device; "
-                    "ask for GPUs on all nodes, or set train.device",
-                    rank, ranks.host(static_cast<int>(rank)), kinds[rank], ranks.host(0), kinds[0]));
+  device::FoundGpus found;
+  comm::agree(ranks, "find a GPU", [&] { found = device::find_gpus(config.device); });
+  const auto views = gather_views(ranks, found.gpus);
+  require_one_kind(ranks, views);
+  std::unique_ptr<device::Device> device;
+  if (found.gpus.empty()) {
+    if (!found.reason.empty()) log.info("computing on the CPU: " + found.reason);
+    comm::agree(ranks, "open the CPU", [&] { device = std::make_unique<device::CpuDevice>(threads); });
+    return device;
   }
-  if (ranks.rank() == 0 && !opened.note.empty() && kind == "cuda") log.info(opened.note);
-  return std::move(opened.device);
+  int place = 0;
+  comm::agree(ranks, "choose a GPU", [&] { place = place_of(ranks, views); });
+  comm::agree(ranks, "open the GPU", [&] { device = device::open_gpu(place, config.device_memory); });
+  return device;
 }
 
 }  // namespace lockstep::train

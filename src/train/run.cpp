@@ -46,7 +46,7 @@ Run::~Run() = default;
 void Run::prepare() {
   open_data();
   check_same_data();
-  auto device = open_rank_device(setting_.comm, config_.train.device, threads_, setting_.log);
+  auto device = open_rank_device(setting_.comm, config_.train, threads_, setting_.log);
   comm::agree(setting_.comm, "build the model", [&] {
     check_fits(config_, *train_data_);
     learner_.emplace(config_, std::move(device), train_data_->sample_shape(), train_data_->outputs());

@@ -21,11 +21,12 @@ void Run::announce() const {
   const double idle = 1.0 - static_cast<double>(workers) / static_cast<double>(most * ranks);
   setting_.log.info(fmt::format(
       "{} with {} parameters on {} training samples; {} ranks x {} threads, {} micro-batches of {} per "
-      "step{}",
+      "step{}; {}",
       config_.model.name, learner_->parameter_count(), train_data_->size(), ranks, threads_, workers,
       config_.train.micro_batch,
       idle > 0 ? fmt::format(" ({:.0f} % of the ranks' time idle: use a divisor of {})", 100 * idle, workers)
-               : ""));
+               : "",
+      learner_->environment()));
   if (const int cpus = usable_cpus(); threads_ > cpus) {
     setting_.log.agreed_warning(fmt::format(
         "{} threads on {} CPUs that rank 0 may use: they wait for each other; set train.threads or "

@@ -31,6 +31,7 @@ Stepper::Stepper(const Config& config, Learner& learner, data::Loader& loader, d
     : config_(config),
       learner_(learner),
       loader_(loader),
+      ahead_(learner, loader),
       sampler_(std::move(sampler)),
       comm_(comm),
       reducer_(reducer),
@@ -48,19 +49,20 @@ Stepper::Stepper(const Config& config, Learner& learner, data::Loader& loader, d
 StopVotes Stepper::compute(std::int64_t steps_done, StepReport& report) {
   for (int lane = lanes_.first; lane < lanes_.last; ++lane) {
     const double asked = monotonic_seconds();
-    std::optional<data::Batch> batch;
+    std::optional<BatchesAhead::SentBatch> next;
     {
       const Span span(trace_, "data wait", "data");
-      while (!batch) {
-        batch = loader_.next(look_up);
-        if (batch) break;
+      while (!next) {
+        next = ahead_.next(look_up);
+        if (next) break;
         if (const StopVotes votes = local_votes(clock_.deadline_near()); any(votes)) return votes;
       }
     }
     const double ready = monotonic_seconds();
     report.data_seconds += ready - asked;
-    taken_.push_back({std::move(*batch), 0});
-    if (taken_.back().batch.size > 0) train_lane(lane, taken_.back().batch, steps_done);
+    if (next->batch.size > 0) train_lane(lane, *next, steps_done);
+    taken_.push_back({std::move(next->batch), 0});
+    ahead_.fill();
     report.compute_seconds += monotonic_seconds() - ready;
   }
   const double begin = monotonic_seconds();
@@ -69,10 +71,10 @@ StopVotes Stepper::compute(std::int64_t steps_done, StepReport& report) {
   return {};
 }
 
-void Stepper::train_lane(int lane, const data::Batch& batch, std::int64_t steps_done) {
+void Stepper::train_lane(int lane, const BatchesAhead::SentBatch& lane_batch, std::int64_t steps_done) {
   const comm::Reducer::Place place = reducer_.begin_lane(lane);
   learner_.use_gradients(place.gradient);
-  trained_.push_back(learner_.train(batch, steps_done, place.accumulate,
+  trained_.push_back(learner_.train(lane_batch.batch, lane_batch.sent, steps_done, place.accumulate,
                                     [this](std::size_t p) { reducer_.finish_parameter(p); }));
   reducer_.end_lane();
 }

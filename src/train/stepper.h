@@ -15,6 +15,7 @@
 #include "data/loader.h"
 #include "data/sampler.h"
 #include "optim/schedule.h"
+#include "train/batches_ahead.h"
 #include "train/config.h"
 #include "train/guard.h"
 #include "train/lane_statistics.h"
@@ -71,7 +72,7 @@ class Stepper {
   // Runs this rank's lanes. Any votes are those that came while waiting for data and made it give the step
   // up; they stay, whatever the clock says afterwards.
   StopVotes compute(std::int64_t steps_done, StepReport& report);
-  void train_lane(int lane, const data::Batch& batch, std::int64_t steps_done);
+  void train_lane(int lane, const BatchesAhead::SentBatch& lane_batch, std::int64_t steps_done);
   // Of all lanes that have run, into the packet.
   void read_results();
   // What the ranks tell each other, into the report.
@@ -87,6 +88,7 @@ class Stepper {
   const Config& config_;
   Learner& learner_;
   data::Loader& loader_;
+  BatchesAhead ahead_;
   data::Sampler sampler_;
   comm::Group& comm_;
   comm::Reducer& reducer_;

@@ -14,7 +14,7 @@ FAKE_GPU_DEPENDENCIES := $(patsubst %,$(BUILD)/fake_gpu/%.d,$(CUDA_SOURCES) $(FA
                            $(FAKE_GPU_UNIT_SOURCES) $(FAKE_GPU_MPI_SOURCES))
 
 # The same for the stand-in; .cu files as C++.
-FAKE_GPU_CPPFLAGS = -Itest/fake_gpu/include -Itest/fake_gpu -Itest $(CPPFLAGS) $(CUDA_INCLUDES) $(VERSION_FLAGS) -DLOCKSTEP_FAKE_GPU
+FAKE_GPU_CPPFLAGS = -Itest/fake_gpu/include -Itest/fake_gpu -Itest $(CPPFLAGS) $(CUDA_INCLUDES) $(VERSION_FLAGS) $(CUDA_DEFINES) -DLOCKSTEP_FAKE_GPU
 $(BUILD)/fake_gpu/%.o: % | libraries
 	@mkdir -p $(@D)
 	$(call quiet,CXX,$<)$(CXX) $(FAKE_GPU_CPPFLAGS) $(ALL_CXXFLAGS) $(FAKE_GPU_COVERAGE) -fPIC -MMD -MP -x c++ -c -o $@ $<

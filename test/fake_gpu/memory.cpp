@@ -28,7 +28,7 @@ std::string hex(const void* address) {
 
 }  // namespace
 
-Memory::Memory() : limit_(static_cast<std::size_t>(setting("FAKE_GPU_MEMORY_MIB", 2048)) << 20) {}
+Memory::Memory() : limit_(static_cast<std::size_t>(setting("FAKE_GPU_MEMORY_MIB", 256)) << 20) {}
 
 void* Memory::allocate(std::size_t bytes, Allocation::Kind kind, int device_number) {
   const std::size_t rounded = round_up(bytes, alignment);

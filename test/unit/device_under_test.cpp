@@ -56,10 +56,10 @@ std::shared_ptr<Device> cuda_device() {
   if (library_path == nullptr || *library_path == '\0') return nullptr;
   const device::CudaLibrary library;
   std::string reason;
-  if (library.backend().count(reason) < 1) {
+  if (library.backend().gpus(reason).empty()) {
     throw Error(ExitCode::bad_config, "LOCKSTEP_CUDA_LIBRARY is set, and there is no GPU: " + reason);
   }
-  opened_cuda() = library.backend().open({});
+  opened_cuda() = library.backend().open(0, 0.9);
   return opened_cuda();
 }
 

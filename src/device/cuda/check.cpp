@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
+#include <string>
 
 #include "core/error.h"
 
@@ -12,16 +12,31 @@ namespace {
 
 struct Verdict {
   ExitCode code;
-  std::string_view advice;
+  std::string advice;
 };
+
+std::string no_machine_code() {
+  int place = 0;
+  cudaDeviceProp properties{};
+  cudaGetDevice(&place);
+  cudaGetDeviceProperties(&properties, place);
+  return fmt::format(
+      "this Lockstep is built for the architectures {}, and the GPU ({}) is an sm_{}{}: build it with "
+      "CUDA_ARCHS={}{}",
+      LOCKSTEP_CUDA_ARCHS, static_cast<const char*>(properties.name), properties.major, properties.minor,
+      properties.major, properties.minor);
+}
 
 // What is the machine's fault is 76: the job is requeued, on another node if the site drains this one.
 Verdict verdict(cudaError_t status) {
-  constexpr std::string_view lost =
+  const std::string lost =
       "the GPU is lost for this process; the kernel's log has more (dmesg, lines with Xid)";
   switch (status) {
     case cudaErrorMemoryAllocation:
       return {ExitCode::bad_config, "the memory of the GPU or page-locked memory of the host is exhausted"};
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorUnsupportedPtxVersion:
+      return {ExitCode::bad_config, no_machine_code()};
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
     case cudaErrorHardwareStackError:

@@ -21,6 +21,7 @@ CUDA_DEPENDENCIES := $(CUDA_OBJECTS:.o=.d)
 CUDA_INCLUDES := $(addprefix -isystem ,$(wildcard $(addsuffix /include,$(CUDNN_HOME) $(NCCL_HOME) $(CUDA_HOME))))
 CUDA_LDLIBS  := $(foreach place,$(CUDNN_HOME) $(NCCL_HOME) $(CUDA_HOME),$(addprefix -L,$(wildcard $(place)/lib64 $(place)/lib)) \
                   $(addprefix -Wl$(comma)-rpath$(comma),$(wildcard $(place)/lib64 $(place)/lib))) -lcudart -lcublasLt -lcudnn -lnccl
+CUDA_DEFINES := -DLOCKSTEP_CUDA_ARCHS='"$(CUDA_ARCHS)"'
 NVCC         := $(CUDA_HOME)/bin/nvcc
 NVCC_FLAGS   := --threads 0 -std=c++20 -O3 -lineinfo -ccbin $(lastword $(CXX)) -Werror all-warnings -Xcompiler -Wall,-Wextra,-fPIC \
                 $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
@@ -45,7 +46,7 @@ $(BUILD)/cuda/%.cu.o: %.cu
 
 $(BUILD)/cuda/%.cpp.o: %.cpp | libraries
 	@mkdir -p $(@D)
-	$(call quiet,CXX,$<)$(CXX) $(CPPFLAGS) $(CUDA_INCLUDES) $(VERSION_FLAGS) $(ALL_CXXFLAGS) -fPIC -MMD -MP -c -o $@ $<
+	$(call quiet,CXX,$<)$(CXX) $(CPPFLAGS) $(CUDA_INCLUDES) $(VERSION_FLAGS) $(CUDA_DEFINES) $(ALL_CXXFLAGS) -fPIC -MMD -MP -c -o $@ $<
 
 # Program and backend in one, for the linker to tell what is missing.
 $(BUILD)/cuda/lockstep-linked: $(BUILD)/src/cli/main.o $(CUDA_OBJECTS) $(BUILD)/liblockstep.a

@@ -12,6 +12,7 @@
 #include "device/cuda/check.h"
 #include "device/cuda/device_memory.h"
 #include "device/cuda/downloads.h"
+#include "device/cuda/gpus.h"
 #include "device/cuda/inbox.h"
 #include "device/cuda/upload_ring.h"
 
@@ -23,13 +24,8 @@ constexpr std::size_t upload_ring_bytes = std::size_t{8} << 20;
 
 // Makes the device the calling thread's first.
 std::shared_ptr<Pool> make_pool(int ordinal, double memory_share) {
-  cuda::check(cudaSetDevice(ordinal), "cudaSetDevice");
+  cuda::use_gpu(ordinal);
   return cuda::make_device_pool(memory_share);
-}
-
-// Of CUDA's number for a version, 1000 major + 10 minor.
-std::string version_text(int version) {
-  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
 }  // namespace
@@ -59,7 +55,8 @@ std::string CudaDevice::description() const {
   cuda::check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
   return fmt::format("cuda {} sm_{}{} driver {} runtime {} cuBLASLt {} cuDNN {}",
                      static_cast<const char*>(properties.name), properties.major, properties.minor,
-                     version_text(driver), version_text(runtime), cublasLtGetVersion(), cudnnGetVersion());
+                     cuda::version_text(driver), cuda::version_text(runtime), cublasLtGetVersion(),
+                     cudnnGetVersion());
 }
 
 void CudaDevice::synchronise() {

@@ -26,7 +26,7 @@ class CudaDevice final : public Device {
  public:
   // `ordinal`: of the GPUs that the process may use. Takes `memory_share` of its free memory. Throws
   // Error(bad_config) where that cannot be had.
-  CudaDevice(int ordinal, double memory_share);
+  explicit CudaDevice(int ordinal, double memory_share = 0.9);
   ~CudaDevice() override;
 
   std::string_view kind() const override { return "cuda"; }
