@@ -26,6 +26,8 @@ po::options_description flags() {
       "print", po::value<std::string>()->value_name("KEY"), "print the value of one key and stop")(
       "reference", "print the reference of all keys as Markdown (docs/configuration.md) and stop")(
       "check", "check configuration, data and model without training, and stop")(
+      "device", po::value<std::string>()->value_name("KIND"),
+      "auto, cpu or cuda: short for --train.device=KIND")(
       "fork", "go on from the newest checkpoint although the configuration makes it another run")(
       "trace", po::value<std::string>()->default_value("")->value_name("FILE"),
       "write a timeline per rank for Perfetto or chrome://tracing: FILE with the rank before its ending")(
@@ -108,7 +110,7 @@ int print_value(const train::ResolvedConfig& resolved, const std::string& key) {
 }  // namespace
 
 int train_command(std::span<const std::string> args) {
-  const ConfigWords words = sort_config_words(args);
+  ConfigWords words = sort_config_words(args);
   po::variables_map given;
   try {
     po::options_description known = flags();
@@ -137,6 +139,9 @@ int train_command(std::span<const std::string> args) {
   if (given.count("config") == 0) {
     throw Error(ExitCode::usage,
                 "lockstep train: which configuration? usage: lockstep train CONFIG [--key=value ...]");
+  }
+  if (given.count("device") != 0) {
+    words.overrides.push_back("--train.device=" + given["device"].as<std::string>());
   }
   const auto resolved = train::resolve_config(given["config"].as<std::string>(), words.overrides);
   if (given.count("check") != 0) fmt::print(stderr, "lockstep: {}\n", train::check(resolved));

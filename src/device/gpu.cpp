@@ -23,8 +23,8 @@ bool is_near(const Gpu& gpu, const CpuSet& cpus, const std::string& sysfs) {
   return local && local->any() && (cpus & ~*local).none();
 }
 
-// Gives each rank one of its candidates (places in its ids): a matching by augmenting paths. Where candidates are
-// free it takes the first of them, so that ranks that see the same GPUs get them in order.
+// Gives each rank one of its candidates (places in its ids): a matching by augmenting paths. Where candidates
+// are free it takes the first of them, so that ranks that see the same GPUs get them in order.
 class Matching {
  public:
   Matching(std::span<const GpuView> ranks, std::vector<std::vector<int>> candidates)
@@ -92,13 +92,13 @@ std::vector<int> share_gpus(std::span<const GpuView> ranks, const std::string& n
     Matching matching(ranks, candidates);
     if (matching.complete()) return matching.places();
   }
-  const bool slices = std::any_of(gpus.begin(), gpus.end(),
-                                  [](const std::string& id) { return id.starts_with("MIG-"); });
+  const bool slices =
+      std::any_of(gpus.begin(), gpus.end(), [](const std::string& id) { return id.starts_with("MIG-"); });
   throw Error(ExitCode::bad_config,
-              fmt::format("{} ranks on {} see {} {} ({}), and each needs one of its own: start {} per node "
+              fmt::format("{} ranks on {} see {} {}{} ({}), and each needs one of its own: start {} per node "
                           "(--ntasks-per-node), ask for more ({}), or set train.device = cpu",
-                          ranks.size(), node, gpus.size(),
-                          slices ? "MIG instances" : gpus.size() == 1 ? "GPU" : "GPUs", fmt::join(gpus, ", "),
+                          ranks.size(), node, gpus.size(), slices ? "MIG instance" : "GPU",
+                          gpus.size() == 1 ? "" : "s", fmt::join(gpus, ", "),
                           gpus.size() == 1 ? std::string("1 rank") : fmt::format("{} ranks", gpus.size()),
                           slices ? "one instance for each task, --gpus-per-task=1" : "--gpus-per-node"));
 }

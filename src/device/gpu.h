@@ -13,6 +13,7 @@ namespace lockstep::device {
 struct Gpu {
   std::string id;       // the same for all processes that see it: GPU-... or, for a MIG instance, MIG-...
   std::string address;  // on the PCI bus, as sysfs writes it: "0000:1a:00.0"
+  std::string name;     // "NVIDIA H200 sm_90"
 };
 
 // What one rank sees, in CUDA's order.

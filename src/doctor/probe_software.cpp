@@ -8,6 +8,7 @@
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "device/cpu/cpu_device.h"
+#include "device/open_device.h"
 #include "doctor/machine.h"
 #include "doctor/probes.h"
 
@@ -41,6 +42,10 @@ void look(Context& context, Facts& mine) {
   const std::string pmix = environment("PMIX_VERSION");
   mine["PMIx"] = pmix.empty() ? "not told by the launcher" : pmix;
   mine["kernel"] = first_line("/proc/sys/kernel/osrelease");
+  const device::FoundGpus found = device::find_gpus("auto");
+  mine["GPUs"] = !found.gpus.empty()    ? fmt::format("{} x {}", found.gpus.size(), found.gpus.front().name)
+                 : found.reason.empty() ? std::string("none: this node has no NVIDIA driver")
+                                        : "none: " + found.reason;
   mine["bits"] = device::CpuDevice(1).description();
   // Clients of a node are asked once, not by each of its ranks.
   bool first_on_node = true;
@@ -56,7 +61,8 @@ void look(Context& context, Facts& mine) {
 
 void report(const Findings&, Section& section) {
   const Facts& first = section.ranks.front().facts;
-  for (const char* name : {"Lockstep", "launcher", "MPI", "PMIx", "HDF5", "oneDNN", "Slurm", "kernel"}) {
+  for (const char* name :
+       {"Lockstep", "launcher", "MPI", "PMIx", "HDF5", "oneDNN", "GPUs", "Slurm", "kernel"}) {
     if (const std::string text = text_of(first, name); !text.empty()) section.rows.push_back({name, text});
   }
   std::set<std::string> told;

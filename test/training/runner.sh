@@ -37,3 +37,18 @@ finish_one() {
     tail -n 25 "$scratch/$name.output" | sed 's/^/  | /' || true
   fi
 }
+
+# run_cases NAME...: all of them, and the line that counts; succeeds where none failed.
+run_cases() {
+  local name
+  for name in "${wanted[@]}"; do
+    ((running < at_once)) || finish_one
+    (trap - EXIT && run_case "$name") &
+    name_of[$!]=$name running=$((running + 1))
+  done
+  while ((running > 0)); do finish_one; done
+  printf '%d passed, %d failed' "$passed" "$failed"
+  ((skipped == 0)) || printf ', %d skipped' "$skipped"
+  echo
+  ((failed == 0))
+}

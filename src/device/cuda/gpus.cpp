@@ -85,7 +85,9 @@ std::vector<Gpu> find_gpus(std::string& reason) {
     std::string lower = address.data();
     std::transform(lower.begin(), lower.end(), lower.begin(),
                    [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-    gpus.push_back({id_of(place, properties.uuid), lower});
+    gpus.push_back({id_of(place, properties.uuid), lower,
+                    fmt::format("{} sm_{}{}", static_cast<const char*>(properties.name), properties.major,
+                                properties.minor)});
   }
   return gpus;
 }
