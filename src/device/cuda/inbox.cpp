@@ -10,6 +10,7 @@ namespace lockstep::device::cuda {
 namespace {
 
 constexpr std::size_t ring_bytes = std::size_t{32} << 20;
+constexpr std::size_t smallest_slot = 4096;
 constexpr MemoryPurpose batches_ahead{"batches that arrive ahead of their use",
                                       "use a smaller train.micro_batch"};
 
@@ -45,23 +46,27 @@ void Inbox::receive(const Tensor& sent) {
   compute_.wait_for((*found)->arrived.get());
 }
 
+// Labels do not get the memory of images, and a last, shorter batch gets that of a full one.
 Inbox::Slot& Inbox::idle_slot(std::size_t bytes) {
+  const std::size_t size = std::max(bytes, smallest_slot);
   for (const auto& slot : slots_) {
-    if (slot->idle && slot->memory.bytes() >= bytes) return *slot;
+    if (slot->idle && slot->memory.bytes() >= size && slot->memory.bytes() / 2 <= size) return *slot;
   }
-  // Larger than before: what is too small for it goes, so that few sizes are kept.
-  std::erase_if(slots_, [bytes](const auto& slot) { return slot->idle && slot->memory.bytes() < bytes; });
+  // What was just too small is not needed any more.
+  std::erase_if(slots_, [size](const auto& slot) {
+    return slot->idle && slot->memory.bytes() < size && slot->memory.bytes() >= size / 2;
+  });
   const MemoryUse use(device_, batches_ahead);
   auto slot = std::make_unique<Slot>();
-  slot->memory = device_.empty({static_cast<std::int64_t>(bytes)}, DType::u8);
+  slot->memory = device_.empty({static_cast<std::int64_t>(size)}, DType::u8);
   // The memory may have been another tensor's, which queued operations still use.
   slot->released.record(compute_);
   slots_.push_back(std::move(slot));
   return *slots_.back();
 }
 
-// Nobody may use the memory before the copy is made, even if it was never received. Errors of the device come back
-// in the next call.
+// Nobody may use the memory before the copy is made, even if it was never received. Errors of the device come
+// back in the next call.
 void Inbox::release(Slot& slot) noexcept {
   if (!slot.received) cudaStreamWaitEvent(compute_.get(), slot.arrived.get(), 0);
   cudaEventRecord(slot.released.get(), compute_.get());

@@ -95,7 +95,7 @@ TEST_CASE("batches are sent ahead of their use, in the right order", "[cuda]") {
     }
     for (std::size_t i = 0; i < copies.size(); ++i) expect_numbers(device, copies[i], static_cast<float>(i));
     sent.clear();  // sent in vain
-    const Tensor larger = device.send(numbers(3 * count, 7), {3 * count});
+    const Tensor larger = device.send(numbers(3 * count / 2, 7), {3 * count / 2});
     // What comes next gets the memory of those that were sent in vain, whose copies may still be under way.
     const Tensor next = device.zeros({count});
     device.receive(larger);
