@@ -85,10 +85,11 @@ std::vector<int> share_gpus(std::span<const GpuView> ranks, const std::string& n
   std::set<std::string> gpus;
   for (const GpuView& rank : ranks) {
     near.push_back(rank.near);
-    std::iota(all.emplace_back(rank.ids.size()).begin(), all.back().end(), 0);
+    std::vector<int>& places = all.emplace_back(rank.ids.size());
+    std::iota(places.begin(), places.end(), 0);
     gpus.insert(rank.ids.begin(), rank.ids.end());
   }
-  for (auto& candidates : {std::move(near), std::move(all)}) {
+  for (const auto& candidates : {near, all}) {
     Matching matching(ranks, candidates);
     if (matching.complete()) return matching.places();
   }

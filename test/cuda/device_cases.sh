@@ -64,9 +64,10 @@ case_out_of_memory_on_one_rank() {
   export only_rank=1 setting=FAKE_GPU_MEMORY_MIB=40
   exits 78 gpu_ranks 2 "$conf" --run.dir="$run" --model.hidden=8192 >"$run.log" 2>&1
   grep -q 'rank 1 .* out of memory: .* more for parameters and gradients do not fit .* use a smaller model' "$run.log"
-  # 32 MiB of them are cuBLASLt's.
-  export setting=FAKE_GPU_MEMORY_MIB=60
-  exits 78 gpu_ranks 2 "$conf" --run.dir="$run-step" --model.hidden=1024 --train.global_batch=256 --train.micro_batch=128 >"$run-step.log" 2>&1
+  # Parameters, optimizer and cuBLASLt's work space just fit.
+  export setting=FAKE_GPU_MEMORY_MIB=82
+  exits 78 gpu_ranks 2 "$conf" --run.dir="$run-step" --model.hidden=4096 --train.global_batch=256 \
+    --train.micro_batch=128 >"$run-step.log" 2>&1
   grep -q 'out of memory: .* more for activations of a micro-batch .* parameters and gradients .* use a smaller train.micro_batch' "$run-step.log"
   grep -q '^code=78' "$run-step"/outcome/*
 }

@@ -65,7 +65,7 @@ TEST_CASE("more ranks than GPUs are refused", "[device]") {
 }
 
 TEST_CASE("a GPU is near where its NUMA node has all CPUs of the rank", "[device]") {
-  const lockstep::test::TempFolder sysfs;
+  const TempFolder sysfs;
   for (const auto& [address, cpus] :
        {std::pair("0000:1a:00.0", "0-3,8-11\n"), {"0000:2a:00.0", "4-7\n"}, {"0000:3a:00.0", "\n"}}) {
     const auto folder = sysfs.path() / "bus/pci/devices" / address;
