@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "core/cpu_set.h"
 
 namespace lockstep::spank {
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 
+#include "core/cpu_set.h"
 #include "core/text.h"
 #include "step/clean_text.h"
 #include "topology/nccl_xml.h"

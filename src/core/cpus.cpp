@@ -19,7 +19,8 @@ std::optional<CpuSet> usable_cpu_set() {
 
 int usable_cpus() {
   const auto usable = usable_cpu_set();
-  const int known = usable ? static_cast<int>(usable->count()) : static_cast<int>(std::thread::hardware_concurrency());
+  const int known =
+      usable ? static_cast<int>(usable->count()) : static_cast<int>(std::thread::hardware_concurrency());
   return std::max(1, known);
 }
 

@@ -29,8 +29,8 @@ class Arena {
   void remove_gap(std::size_t offset, std::size_t bytes);
 
   std::byte* begin_;
-  std::map<std::size_t, std::size_t> blocks_;               // offset -> bytes
-  std::map<std::size_t, std::size_t> gaps_;                 // the same
+  std::map<std::size_t, std::size_t> blocks_;              // offset -> bytes
+  std::map<std::size_t, std::size_t> gaps_;                // the same
   std::set<std::pair<std::size_t, std::size_t>> by_size_;  // gaps: bytes, offset
 };
 

@@ -121,8 +121,8 @@ class Device {
   // ends the wait by throwing. For whoever can tell why the device does not come to an end: a communicator.
   virtual void set_monitor(std::function<void()> /*monitor*/) {}
 
-  // Undefined contents. 256-byte aligned. Throws Error(bad_config) where there is no memory; what it is used for
-  // (MemoryUse) is in the text.
+  // Undefined contents. 256-byte aligned. Throws Error(bad_config) where there is no memory; what it is used
+  // for (MemoryUse) is in the text.
   Tensor empty(const Shape& shape, DType dtype = DType::f32);
   Tensor zeros(const Shape& shape);
   const Pool& pool() const { return *pool_; }
@@ -136,9 +136,9 @@ class Device {
   void download(const Tensor& tensor, std::span<float> host);
   void download(const Tensor& tensor, std::span<double> host);
   void download(const Tensor& tensor, std::span<std::uint8_t> host);
-  // The same for what is needed later: copies beside the operations that were called before, where the device can.
-  // The host's memory is free when this returns; the tensor may be used after receive(), which what is called
-  // from then on comes after.
+  // The same for what is needed later: copies beside the operations that were called before, where the device
+  // can. The host's memory is free when this returns; the tensor may be used after receive(), which what is
+  // called from then on comes after.
   Tensor send(std::span<const float> host, const Shape& shape);
   Tensor send(std::span<const std::int64_t> host, const Shape& shape);
   virtual void receive(const Tensor& /*sent*/) {}

@@ -1,5 +1,5 @@
-// The GPUs of a node, and which rank computes on which: decided from what all ranks of the node see, before any of
-// them uses one.
+// The GPUs of a node, and which rank computes on which: decided from what all ranks of the node see, before
+// any of them uses one.
 #pragma once
 
 #include <span>
@@ -25,8 +25,9 @@ struct GpuView {
 // Nothing is near where `cpus` or the GPU's own CPUs are not known. `sysfs`: usually "/sys".
 GpuView view_of(std::span<const Gpu> gpus, const std::optional<CpuSet>& cpus, const std::string& sysfs);
 
-// For each of a node's ranks a place in its `ids`, no GPU twice: each rank gets a near one where that works out for
-// all of them, else they get GPUs in their order. Throws Error(bad_config) where there are more ranks than GPUs.
+// For each of a node's ranks a place in its `ids`, no GPU twice: each rank gets a near one where that works
+// out for all of them, else they get GPUs in their order. Throws Error(bad_config) where there are more ranks
+// than GPUs.
 std::vector<int> share_gpus(std::span<const GpuView> ranks, const std::string& node);
 
 // For messages between ranks.

@@ -60,9 +60,8 @@ std::shared_ptr<void> Pool::take(std::size_t bytes) {
     if (address == nullptr) throw Error(ExitCode::bad_config, shortage(bytes));
     in_use_[purpose] += size;
   }
-  return {address, [pool = shared_from_this(), size, purpose](void* block) {
-            pool->give_back(block, size, purpose);
-          }};
+  return {address,
+          [pool = shared_from_this(), size, purpose](void* block) { pool->give_back(block, size, purpose); }};
 }
 
 void* Pool::take_locked(std::size_t size) {

@@ -1,5 +1,6 @@
-// Device memory for tensors. Blocks that were given back are kept by size: after the first step of a run every
-// buffer comes from here, and malloc is not asked again. Where blocks come from an arena, it keeps them itself.
+// Device memory for tensors. Blocks that were given back are kept by size: after the first step of a run
+// every buffer comes from here, and malloc is not asked again. Where blocks come from an arena, it keeps them
+// itself.
 #pragma once
 
 #include <cstddef>

@@ -47,10 +47,11 @@ std::shared_ptr<Pool> make_device_pool(double share) {
     memory = std::make_shared<DeviceMemory>(bytes);
   } catch (const Error& error) {
     if (error.code() != ExitCode::bad_config) throw;
-    throw Error(ExitCode::bad_config,
-                fmt::format("{} of the GPU's memory cannot be had ({} of {} are free): does another process use "
-                            "it? See nvidia-smi, or set train.device_memory to less than {}",
-                            text(bytes), text(free), text(total), share));
+    throw Error(
+        ExitCode::bad_config,
+        fmt::format("{} of the GPU's memory cannot be had ({} of {} are free): does another process use "
+                    "it? See nvidia-smi, or set train.device_memory to less than {}",
+                    text(bytes), text(free), text(total), share));
   }
   PoolOptions options;
   options.place = "this process's part of the GPU's memory";

@@ -7,8 +7,8 @@
 
 namespace lockstep::device::cuda {
 
-// Takes `share` of the current device's free memory in one allocation, and divides it. Throws Error(bad_config)
-// where that much cannot be had.
+// Takes `share` of the current device's free memory in one allocation, and divides it. Throws
+// Error(bad_config) where that much cannot be had.
 std::shared_ptr<Pool> make_device_pool(double share);
 
 }  // namespace lockstep::device::cuda

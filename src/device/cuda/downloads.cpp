@@ -20,9 +20,7 @@ void Downloads::copy(const void* address, std::size_t bytes, void* host, const S
   const auto* from = static_cast<const std::byte*>(address);
   auto* to = static_cast<std::byte*>(host);
   const std::size_t parts = (bytes + half_bytes - 1) / half_bytes;
-  const auto size_of_part = [&](std::size_t part) {
-    return std::min(half_bytes, bytes - part * half_bytes);
-  };
+  const auto size_of_part = [&](std::size_t part) { return std::min(half_bytes, bytes - part * half_bytes); };
   for (std::size_t part = 0; part <= parts; ++part) {
     if (part < parts) {
       auto& half = halves_[part % 2];

@@ -14,8 +14,8 @@ class Downloads {
  public:
   explicit Downloads(WaitForEvent wait);
 
-  // Comes back when `host` has the data. While the device fills one half of the page-locked memory, the other is
-  // copied out.
+  // Comes back when `host` has the data. While the device fills one half of the page-locked memory, the other
+  // is copied out.
   void copy(const void* address, std::size_t bytes, void* host, const Stream& stream);
 
  private:

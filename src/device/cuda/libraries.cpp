@@ -7,7 +7,8 @@ namespace lockstep::device {
 
 namespace {
 
-constexpr MemoryPurpose workspace_use{"cuBLASLt's work space", "use a smaller model, or a GPU with more memory"};
+constexpr MemoryPurpose workspace_use{"cuBLASLt's work space",
+                                      "use a smaller model, or a GPU with more memory"};
 
 }  // namespace
 

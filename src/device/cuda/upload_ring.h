@@ -1,5 +1,5 @@
-// Page-locked memory that uploads go through: the host's data are copied here, and the device fetches them in its
-// own time.
+// Page-locked memory that uploads go through: the host's data are copied here, and the device fetches them in
+// its own time.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ class UploadRing {
   // The memory is allocated for the first upload. `wait`: how to wait where the ring is full.
   UploadRing(std::size_t bytes, WaitForEvent wait);
 
-  // Queues a copy; the source is free when this returns. Copies of several streams may be under way. All of them
-  // must be done before the ring goes.
+  // Queues a copy; the source is free when this returns. Copies of several streams may be under way. All of
+  // them must be done before the ring goes.
   void copy(const void* host, std::size_t bytes, void* address, const Stream& stream);
 
  private:
