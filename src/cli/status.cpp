@@ -79,6 +79,20 @@ void print_row(std::string_view name, const std::string& text) {
   fmt::print("  {:<13} {}\n", name, text);
 }
 
+std::string gpu_text(const train::Status& status) {
+  std::string text;
+  const auto add = [&text](const std::optional<double>& value, const auto& words) {
+    if (value) text += (text.empty() ? "" : ", ") + words(*value);
+  };
+  add(status.gpu_utilisation, [](double v) { return fmt::format("{:.0f} % busy", v); });
+  add(status.gpu_memory, [](double v) { return human_bytes(v) + " in use"; });
+  add(status.gpu_clock, [](double v) { return fmt::format("{:.0f} MHz", v); });
+  add(status.gpu_power, [](double v) { return fmt::format("{:.0f} W", v); });
+  add(status.gpu_temperature, [](double v) { return fmt::format("{:.0f} C", v); });
+  if (!status.gpu_throttled.empty()) text += fmt::format("; slowed by {}", status.gpu_throttled);
+  return text;
+}
+
 void print_status(const train::Status& status, bool live) {
   print_row("step", fmt::format("{}, epoch {}{}", progress(status), status.epoch,
                                 live ? fmt::format("; now in {}", status.phase) : ""));
@@ -88,6 +102,7 @@ void print_status(const train::Status& status, bool live) {
     print_row("speed", fmt::format("{:.0f} samples/s, ETA {}", *status.samples_per_second,
                                    human_seconds(*status.seconds_left)));
   }
+  if (const std::string text = gpu_text(status); live && !text.empty()) print_row("GPU of rank 0", text);
   if (status.evaluation_step) {
     print_row("evaluation",
               fmt::format("after step {}: loss {:.4f}{}", *status.evaluation_step,

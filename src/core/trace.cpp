@@ -20,6 +20,10 @@ std::string metadata(std::string_view name, int rank, int thread, std::string_vi
                      value);
 }
 
+std::string row_name(int rank, Row row, std::string_view name) {
+  return ",\n" + metadata("thread_name", rank, static_cast<int>(row), fmt::format(R"("name":"{}")", name));
+}
+
 }  // namespace
 
 Trace::Trace(const std::filesystem::path& path, int rank, std::string_view node, Warn warn)
@@ -31,11 +35,10 @@ Trace::Trace(const std::filesystem::path& path, int rank, std::string_view node,
       file_(open_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0644, ExitCode::cannot_create)) {
   // Every event but the first brings the comma before it: what has been written is whole at any time but for
   // the closing bracket, which the format allows to be missing.
-  const auto name = [](std::string_view text) { return fmt::format(R"("name":{})", json_text(text)); };
-  buffer_ = "[\n" + metadata("process_name", rank, 0, name(fmt::format("rank {} on {}", rank, node)));
+  const std::string name = fmt::format(R"("name":{})", json_text(fmt::format("rank {} on {}", rank, node)));
+  buffer_ = "[\n" + metadata("process_name", rank, 0, name);
   buffer_ += ",\n" + metadata("process_sort_index", rank, 0, fmt::format(R"("sort_index":{})", rank));
-  buffer_ += ",\n" + metadata("thread_name", rank, static_cast<int>(Thread::training), name("training"));
-  buffer_ += ",\n" + metadata("thread_name", rank, static_cast<int>(Thread::loader), name("loader"));
+  buffer_ += row_name(rank, Row::training, "training") + row_name(rank, Row::loader, "loader");
 }
 
 Trace::~Trace() {
@@ -44,17 +47,37 @@ Trace::~Trace() {
   flush();
 }
 
+void Trace::name_gpu_rows() {
+  const std::lock_guard guard(mutex_);
+  buffer_ += row_name(rank_, Row::gpu_compute, "GPU compute");
+  buffer_ += row_name(rank_, Row::gpu_communication, "GPU communication");
+  buffer_ += row_name(rank_, Row::gpu_copies, "GPU copies");
+}
+
+double Trace::begin_span(std::string_view name, std::string_view category, Row row) {
+  const double begin = monotonic_seconds();
+  if (observer_ != nullptr) observer_->begin(name, category, row);
+  return begin;
+}
+
+void Trace::end_span(std::string_view name, std::string_view category, Row row, double begin,
+                     std::optional<std::int64_t> step) {
+  if (observer_ != nullptr) observer_->end(category, row);
+  add(name, category, row, begin, monotonic_seconds(), step);
+}
+
 std::int64_t Trace::microseconds(double monotonic) const {
   return static_cast<std::int64_t>(std::floor((wall_start_ + (monotonic - monotonic_start_)) * 1e6));
 }
 
-void Trace::add(std::string_view name, std::string_view category, Thread thread, double begin, double end,
+void Trace::add(std::string_view name, std::string_view category, Row row, double begin, double end,
                 std::optional<std::int64_t> step) {
+  if (!has_file()) return;
   // Whole microseconds, rounded the same way at both ends: spans that nest still do.
   const std::int64_t from = microseconds(begin);
   const std::string event =
       fmt::format(R"({{"name":{},"cat":{},"ph":"X","ts":{},"dur":{},"pid":{},"tid":{}{}}})", json_text(name),
-                  json_text(category), from, microseconds(end) - from, rank_, static_cast<int>(thread),
+                  json_text(category), from, microseconds(end) - from, rank_, static_cast<int>(row),
                   step ? fmt::format(R"(,"args":{{"step":{}}})", *step) : "");
   const std::lock_guard guard(mutex_);
   if (!file_) return;

@@ -149,7 +149,7 @@ Loader::Loader(Dataset dataset, Sampler sampler, LaneRange lanes, Position start
           std::make_unique<Producer>(std::move(dataset), std::move(sampler), lanes, start, steps, augment)),
       prefetcher_(
           [producer = producer_.get(), trace](Batch& batch, const std::stop_token& stop) {
-            const Span span(trace, "read", "data", std::nullopt, Trace::Thread::loader);
+            const Span span(trace, "read", "data", std::nullopt, Row::loader);
             return producer->fill(batch, stop);
           },
           depth) {}

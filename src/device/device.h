@@ -34,6 +34,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/trace.h"
 #include "device/pool.h"
 #include "device/tensor.h"
 
@@ -120,6 +121,11 @@ class Device {
   // Called again and again, by the thread that waits, while synchronise() or download() waits for the device;
   // ends the wait by throwing. For whoever can tell why the device does not come to an end: a communicator.
   virtual void set_monitor(std::function<void()> /*monitor*/) {}
+  // Tells profilers of the trace's spans, and adds rows with the device's own times where the trace has a
+  // file. The trace must outlive the device, and its other threads begin spans only after this.
+  virtual void show_in(Trace& /*trace*/) {}
+  // Of a GPU: its address on the PCI bus, as "0000:1a:00.0"; else empty.
+  virtual std::string pci_address() const { return {}; }
 
   // Undefined contents. 256-byte aligned. Throws Error(bad_config) where there is no memory; what it is used
   // for (MemoryUse) is in the text.

@@ -23,6 +23,17 @@ std::string field(const std::optional<double>& number) {
   return number ? csv_field(*number) : "";
 }
 
+constexpr std::string_view gpu_columns =
+    "gpu_utilisation,gpu_memory,gpu_clock,gpu_power,gpu_temperature,gpu_throttled";
+
+std::unique_ptr<device::GpuMonitor> watch_gpu(const std::string& address, const Log& log) {
+  if (address.empty()) return nullptr;
+  auto monitor = std::make_unique<device::GpuMonitor>(address);
+  if (!monitor->problem().empty())
+    log.info(fmt::format("no utilisation, power and temperature of the GPU: {}", monitor->problem()));
+  return monitor;
+}
+
 checkpoint::Fence fence_of(const RunFolder& folder, const Attempt& attempt) {
   return [folder, attempt] { folder.fence(attempt); };
 }
@@ -36,7 +47,7 @@ constexpr std::int64_t most_points = 20000;
 // reads back exactly.
 Records::Records(const RunFolder& folder, const Log& log, StatusBoard& board, Hook& hook,
                  const Config& config, const Attempt& attempt, std::int64_t step, std::int64_t evaluated,
-                 bool log_hash)
+                 bool log_hash, const std::string& gpu)
     : log_(log),
       board_(board),
       hook_(hook),
@@ -46,14 +57,15 @@ Records::Records(const RunFolder& folder, const Log& log, StatusBoard& board, Ho
       metrics_(folder.metrics(), "step,epoch,samples,loss,accuracy,learning_rate,gradient_norm", step,
                fence_of(folder, attempt)),
       timings_(folder.timings(), "step,seconds,data_seconds,compute_seconds,communication_seconds", step,
-               fence_of(folder, attempt)),
+               fence_of(folder, attempt), MoreColumns{gpu_columns, !gpu.empty()}),
       evaluations_(folder.evaluations(), "step,epoch,samples,loss,accuracy", evaluated,
                    fence_of(folder, attempt)),
       anomalies_(folder.anomalies(), "step,lane,sample,file,row,loss", step, fence_of(folder, attempt)),
       waited_(waiting_text(read_text(folder.events()).value_or(""), wall_seconds())),
       // The history of attempts stays whole: nothing in it is undone by a resume.
       events_(folder.events(), event_header, std::numeric_limits<std::int64_t>::max(),
-              fence_of(folder, attempt)) {
+              fence_of(folder, attempt)),
+      gpu_(watch_gpu(gpu, log)) {
   // One that an earlier attempt has left must not keep rows of steps that come again.
   if (log_hash || std::filesystem::exists(folder.hashes())) {
     hashes_.emplace(folder.hashes(), "step,hash", step, fence_of(folder, attempt));
@@ -68,8 +80,10 @@ void Records::step(std::int64_t step, std::int64_t epoch, std::int64_t samples, 
   tell_of_waiting(metrics_.append(fmt::format("{},{},{},{},{},{},{}", step, epoch, samples,
                                               csv_field(report.loss), field(report.accuracy),
                                               report.learning_rate, csv_field(report.gradient_norm))));
-  timings_.append(fmt::format("{},{:.6f},{:.6f},{:.6f},{:.6f}", step, report.seconds, report.data_seconds,
-                              report.compute_seconds, report.communication_seconds));
+  const bool log_due = step % log_every_ == 0 || step == total_steps_;
+  timings_.append(fmt::format("{},{:.6f},{:.6f},{:.6f},{:.6f}{}", step, report.seconds, report.data_seconds,
+                              report.compute_seconds, report.communication_seconds,
+                              log_due ? gpu_fields(step) : ""));
   interval_.steps += 1;
   interval_.samples += report.samples;
   interval_.seconds += report.seconds;
@@ -94,7 +108,39 @@ void Records::step(std::int64_t step, std::int64_t epoch, std::int64_t samples, 
     status.samples_per_second = interval_.samples_per_second();
     status.seconds_left = static_cast<double>(total_steps_ - step) * interval_.seconds_per_step();
   });
-  if (step % log_every_ == 0 || step == total_steps_) progress(step, epoch, report);
+  if (log_due) progress(step, epoch, report);
+}
+
+std::string Records::gpu_fields(std::int64_t step) {
+  if (!gpu_) return {};
+  const device::GpuReading reading = gpu_->take().value_or(device::GpuReading());
+  const std::string throttled = device::throttle_text(reading.throttle_reasons);
+  board_.update([&](Status& status) {
+    status.gpu_utilisation = reading.utilisation;
+    status.gpu_memory = reading.memory;
+    status.gpu_clock = reading.clock;
+    status.gpu_power = reading.power;
+    status.gpu_temperature = reading.temperature;
+    status.gpu_throttled = throttled;
+  });
+  if (tensorboard_) {
+    std::vector<Scalar> scalars;
+    const auto add = [&scalars](const char* name, const std::optional<double>& value) {
+      if (value) scalars.push_back({name, *value});
+    };
+    add("gpu/utilisation", reading.utilisation);
+    add("gpu/memory", reading.memory);
+    add("gpu/clock", reading.clock);
+    add("gpu/power", reading.power);
+    add("gpu/temperature", reading.temperature);
+    if (!scalars.empty()) tensorboard_->add(step, scalars);
+  }
+  const auto rounded = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.0f}", *value) : "";
+  };
+  return fmt::format(",{},{},{},{},{},{}", rounded(reading.utilisation), rounded(reading.memory),
+                     rounded(reading.clock), rounded(reading.power), rounded(reading.temperature),
+                     csv_field(throttled));
 }
 
 // Once, when the disk begins to refuse rows, and once when it takes them again.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "core/log.h"
 #include "data/dataset.h"
+#include "device/gpu_monitor.h"
 #include "train/attempt.h"
 #include "train/config.h"
 #include "train/evaluator.h"
@@ -38,9 +40,10 @@ class Records {
   // Drops rows of steps after `step`, the step of the checkpoint that the run resumes from, and of
   // evaluations after that of `evaluated`, the last one that the checkpoint knows of.
   // Replaces no file of a folder that is not `attempt`'s any more: throws Error(cannot_create). `log_hash`:
-  // hash() will be called.
+  // hash() will be called. `gpu`: the address of this rank's on the PCI bus, or empty.
   Records(const RunFolder& folder, const Log& log, StatusBoard& board, Hook& hook, const Config& config,
-          const Attempt& attempt, std::int64_t step, std::int64_t evaluated, bool log_hash);
+          const Attempt& attempt, std::int64_t step, std::int64_t evaluated, bool log_hash,
+          const std::string& gpu);
 
   // `step` counts from 1; `samples` since the start of the run.
   void step(std::int64_t step, std::int64_t epoch, std::int64_t samples, const StepReport& report);
@@ -71,6 +74,8 @@ class Records {
   std::int64_t last_metrics() const { return metrics_.last_row_at_start(); }
 
  private:
+  // How the GPU did since the last time: for timings.csv, the columns of `gpu_columns`; empty without one.
+  std::string gpu_fields(std::int64_t step);
   void tell_of_waiting(bool all_written);
   void progress(std::int64_t step, std::int64_t epoch, const StepReport& report);
 
@@ -88,6 +93,7 @@ class Records {
   StepLog events_;
   std::optional<StepLog> hashes_;  // where it is asked for, or there already
   std::optional<TensorBoard> tensorboard_;
+  std::unique_ptr<device::GpuMonitor> gpu_;
   bool rows_wait_ = false;
   // Since the last progress line.
   struct Interval {

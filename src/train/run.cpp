@@ -133,14 +133,19 @@ void Run::check_same_data() {
 }
 
 void Run::open_trace(const std::string& path) {
-  if (path.empty()) return;
-  comm::agree(setting_.comm, "open the trace", [&] {
-    trace_ = std::make_unique<Trace>(trace_path(path, setting_.attempt.in_slurm ? setting_.attempt.job : "",
-                                                setting_.attempt.restart, setting_.comm.rank()),
-                                     setting_.comm.rank(), setting_.allocation.node,
-                                     [&log = setting_.log](const std::string& text) { log.warn(text); });
-  });
+  if (!path.empty()) {
+    comm::agree(setting_.comm, "open the trace", [&] {
+      trace_ = std::make_unique<Trace>(trace_path(path, setting_.attempt.in_slurm ? setting_.attempt.job : "",
+                                                  setting_.attempt.restart, setting_.comm.rank()),
+                                       setting_.comm.rank(), setting_.allocation.node,
+                                       [&log = setting_.log](const std::string& text) { log.warn(text); });
+    });
+  } else if (learner_->device().kind() == "cuda") {
+    trace_ = std::make_unique<Trace>();  // a profiler may listen
+  }
+  if (!trace_) return;
   learner_->set_trace(trace_.get());
+  learner_->device().show_in(*trace_);
 }
 
 ResumeSetting Run::resume_setting(bool fork) const {
@@ -194,7 +199,7 @@ void Run::open_records() {
                           [&] { setting_.folder.fence(setting_.attempt); });
   }
   records_.emplace(setting_.folder, setting_.log, setting_.board, setting_.hook, config_, setting_.attempt,
-                   step_, evaluated_step_, log_hash_);
+                   step_, evaluated_step_, log_hash_, learner_->device().pci_address());
   if (records_->last_metrics() < step_) {
     setting_.log.warn(fmt::format("{} ends at step {}, the checkpoint is of step {}: rows were lost",
                                   setting_.folder.metrics().string(), records_->last_metrics(), step_));

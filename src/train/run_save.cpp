@@ -21,7 +21,7 @@ void trace_save(Trace* trace, const checkpoint::SaveReport& report) {
   for (const auto& [name, seconds] :
        {std::pair{"publish", report.publish_seconds}, std::pair{"flush", report.flush_seconds},
         std::pair{"write", report.write_seconds}, std::pair{"create", report.create_seconds}}) {
-    trace->add(name, "checkpoint", Trace::Thread::training, end - seconds, end);
+    trace->add(name, "checkpoint", Row::training, end - seconds, end);
     end -= seconds;
   }
 }

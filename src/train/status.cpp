@@ -31,6 +31,12 @@ void visit_fields(AnyStatus& status, Visit&& visit) {
   visit("evaluation_step", status.evaluation_step);
   visit("evaluation_loss", status.evaluation_loss);
   visit("evaluation_accuracy", status.evaluation_accuracy);
+  visit("gpu_utilisation", status.gpu_utilisation);
+  visit("gpu_memory", status.gpu_memory);
+  visit("gpu_clock", status.gpu_clock);
+  visit("gpu_power", status.gpu_power);
+  visit("gpu_temperature", status.gpu_temperature);
+  visit("gpu_throttled", status.gpu_throttled);
   visit("stragglers", status.stragglers);
   visit("end_time", status.end_time);
   visit("written", status.written);

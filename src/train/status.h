@@ -30,6 +30,14 @@ struct Status {
   std::optional<std::int64_t> evaluation_step;
   std::optional<double> evaluation_loss;
   std::optional<double> evaluation_accuracy;
+  // Of rank 0's GPU, over the time since the last progress line; absent without one, or where its driver does
+  // not tell. Percent, bytes, MHz, watts, degrees Celsius.
+  std::optional<double> gpu_utilisation;
+  std::optional<double> gpu_memory;
+  std::optional<double> gpu_clock;
+  std::optional<double> gpu_power;
+  std::optional<double> gpu_temperature;
+  std::string gpu_throttled;       // what holds its clock down
   std::string stragglers;          // ranks that are slow now, and in what
   std::optional<double> end_time;  // of the job
   double written = 0;

@@ -13,6 +13,14 @@
 
 namespace lockstep::train {
 
+namespace {
+
+std::ptrdiff_t commas(std::string_view text) {
+  return std::count(text.begin(), text.end(), ',');
+}
+
+}  // namespace
+
 std::string csv_field(std::string_view text) {
   return one_line(text, ';', ",");
 }
@@ -22,9 +30,19 @@ std::string csv_field(double number) {
 }
 
 StepLog::StepLog(std::filesystem::path path, std::string_view header, std::int64_t last_step,
-                 checkpoint::Fence fence)
-    : path_(std::move(path)), header_(header), fence_(std::move(fence)) {
+                 checkpoint::Fence fence, const MoreColumns& more)
+    : path_(std::move(path)),
+      header_(header),
+      shortest_header_(header),
+      longest_header_(more.header.empty() ? header_ : fmt::format("{},{}", header, more.header)),
+      fence_(std::move(fence)) {
+  if (more.wanted) header_ = longest_header_;
   rewrite(last_step, {});
+}
+
+std::string StepLog::whole(std::string_view row) const {
+  return std::string(row) +
+         std::string(static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, commas_ - commas(row))), ',');
 }
 
 void StepLog::replace_after(std::int64_t last_step, const std::vector<std::string>& rows) {
@@ -34,8 +52,10 @@ void StepLog::replace_after(std::int64_t last_step, const std::vector<std::strin
 }
 
 void StepLog::rewrite(std::int64_t last_step, const std::vector<std::string>& rows) {
-  std::string kept = fmt::format("{}\n", header_);
   const std::string old = read_text(path_).value_or("");
+  if (old.starts_with(longest_header_ + "\n")) header_ = longest_header_;
+  commas_ = commas(header_);
+  std::string kept = fmt::format("{}\n", header_);
   std::size_t at = 0;
   bool first = true;
   while (at < old.size()) {
@@ -44,7 +64,7 @@ void StepLog::rewrite(std::int64_t last_step, const std::vector<std::string>& ro
     const std::string_view line = std::string_view(old).substr(at, end - at);
     at = end + 1;
     if (std::exchange(first, false)) {
-      if (line != header_) {
+      if (line != header_ && line != shortest_header_) {
         throw Error(ExitCode::bad_data,
                     fmt::format("{} begins with \"{}\", not with \"{}\": it is not ours; move it "
                                 "away or use another run.dir",
@@ -54,10 +74,10 @@ void StepLog::rewrite(std::int64_t last_step, const std::vector<std::string>& ro
     }
     const auto step = parse_int(line.substr(0, line.find(',')));
     if (!step || *step > last_step) continue;
-    kept.append(line).push_back('\n');
+    kept.append(whole(line)).push_back('\n');
     last_row_ = std::max(last_row_, *step);
   }
-  for (const std::string& row : rows) kept.append(row).push_back('\n');
+  for (const std::string& row : rows) kept.append(whole(row)).push_back('\n');
   // Always a new file: a predecessor that is cut off but not dead appends to the old one.
   write_atomically(path_, kept, fence_);
   file_ = open_file(path_, O_WRONLY | O_APPEND, 0, ExitCode::cannot_create);
@@ -68,7 +88,7 @@ StepLog::~StepLog() {
 }
 
 bool StepLog::append(std::string_view row) {
-  waiting_.append(row).push_back('\n');
+  waiting_.append(whole(row)).push_back('\n');
   return write_waiting() == 0;
 }
 

@@ -18,6 +18,13 @@ namespace lockstep::train {
 std::string csv_field(std::string_view text);
 std::string csv_field(double number);
 
+// Columns that a file has from the first attempt on that has something for them: empty before, and in rows
+// of attempts that have not.
+struct MoreColumns {
+  std::string_view header = {};  // without the first comma
+  bool wanted = false;           // by this attempt
+};
+
 class StepLog {
  public:
   // Opens or creates the file; `header` is its first line. Rows of steps above `last_step` are removed, a
@@ -25,7 +32,7 @@ class StepLog {
   // is left as it is. Throws Error(cannot_create); Error(bad_data) where the file has another header.
   StepLog(
       std::filesystem::path path, std::string_view header, std::int64_t last_step,
-      checkpoint::Fence fence = [] {});
+      checkpoint::Fence fence = [] {}, const MoreColumns& more = {});
 
   ~StepLog();
   StepLog(const StepLog&) = delete;
@@ -34,9 +41,9 @@ class StepLog {
   // Puts `rows` in the place of those of steps above `last_step`, in one atomic change.
   void replace_after(std::int64_t last_step, const std::vector<std::string>& rows);
 
-  // `row` without the newline, beginning with the step. One write(2) per row: a reader never sees half of one
-  // unless the machine fails, or its disk is full. Rows that cannot be written wait in memory and are tried
-  // again with the next one. Returns whether none waits.
+  // `row` without the newline, beginning with the step; fields that it lacks at its end are empty. One
+  // write(2) per row: a reader never sees half of one unless the machine fails, or its disk is full. Rows
+  // that cannot be written wait in memory and are tried again with the next one. Returns whether none waits.
   bool append(std::string_view row);
 
   // To storage: called before the checkpoint that counts on these rows is announced. Throws
@@ -49,13 +56,17 @@ class StepLog {
   std::int64_t last_row_at_start() const { return last_row_; }
 
  private:
+  std::string whole(std::string_view row) const;
   // Writes the file anew and opens it.
   void rewrite(std::int64_t last_step, const std::vector<std::string>& rows);
   // Writes what waits; returns the error number, 0 where nothing waits any more.
   int write_waiting();
 
   std::filesystem::path path_;
-  std::string header_;
+  std::string header_;  // grows where more columns are found or wanted
+  std::string shortest_header_;
+  std::string longest_header_;
+  std::ptrdiff_t commas_ = 0;  // of header_
   checkpoint::Fence fence_;
   FileDescriptor file_;
   std::string waiting_;  // rows, the first perhaps without what is already in the file

@@ -152,7 +152,7 @@ void Stepper::agree(StopVotes mine, StepReport& report) {
   if (clock_.save_due()) packet_.raise(save_flag);
   const double begin = monotonic_seconds();
   {
-    const Span agreement(trace_, "agreement", "reduction");
+    const Span agreement(trace_, "agreement", "agreement");
     packet_.gather(comm_);
   }
   report.communication_seconds += monotonic_seconds() - begin;

@@ -8,10 +8,21 @@ FAKE_GPU_OBJECTS := $(CUDA_SOURCES:%=$(BUILD)/fake_gpu/%.o) $(FAKE_GPU_SOURCES:%
 FAKE_GPU_UNIT_SOURCES := $(sort $(wildcard test/fake_gpu/unit/*.c*))
 FAKE_GPU_MPI_SOURCES  := $(sort $(wildcard test/fake_gpu/mpi/*.cpp))
 FAKE_GPU_TESTS := $(if $(FAKE_GPU),$(FAKE_GPU) $(if $(FAKE_GPU_UNIT_SOURCES),$(BUILD)/test/fake_gpu/tests) \
-                    $(if $(FAKE_GPU_MPI_SOURCES),$(BUILD)/test/fake_gpu/mpi_tests))
+                    $(if $(FAKE_GPU_MPI_SOURCES),$(BUILD)/test/fake_gpu/mpi_tests) $(BUILD)/fake_gpu/libnvtx_ranges.so)
 FAKE_GPU_LDLIBS := -lboost_context
 FAKE_GPU_DEPENDENCIES := $(patsubst %,$(BUILD)/fake_gpu/%.d,$(CUDA_SOURCES) $(FAKE_GPU_SOURCES) \
                            $(FAKE_GPU_UNIT_SOURCES) $(FAKE_GPU_MPI_SOURCES))
+
+# Needs none of their headers; found as the driver's library is, by LD_LIBRARY_PATH.
+FAKE_NVML := $(BUILD)/fake_gpu/nvml/libnvidia-ml.so.1
+TEST_PROGRAMS += $(FAKE_NVML)
+$(FAKE_NVML): test/fake_gpu/nvml/nvml.cpp
+	@mkdir -p $(@D)
+	$(call quiet,LINK,$@)$(CXX) $(filter-out $(SANITIZE),$(ALL_CXXFLAGS)) -fPIC -shared -o $@ $<
+
+$(BUILD)/fake_gpu/libnvtx_ranges.so: test/fake_gpu/nvtx/nvtx.cpp
+	@mkdir -p $(@D)
+	$(call quiet,LINK,$@)$(CXX) $(CUDA_INCLUDES) $(filter-out $(SANITIZE),$(ALL_CXXFLAGS)) -fPIC -shared -o $@ $<
 
 # The same for the stand-in; .cu files as C++.
 FAKE_GPU_CPPFLAGS = -Itest/fake_gpu/include -Itest/fake_gpu -Itest $(CPPFLAGS) $(CUDA_INCLUDES) $(VERSION_FLAGS) $(CUDA_DEFINES) -DLOCKSTEP_FAKE_GPU

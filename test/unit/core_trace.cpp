@@ -40,7 +40,7 @@ TEST_CASE("a trace is JSON, with a name for its rank, whatever the names hold", 
     CHECK(test::JsonCheck::accepts(text_of(file) + "[]"));  // nothing is written yet
     const Span outer(&trace, "step", "step", 7);
     const Span inner(&trace, "for\\ward", "compute");
-    const Span elsewhere(&trace, "read", "data", std::nullopt, Trace::Thread::loader);
+    const Span elsewhere(&trace, "read", "data", std::nullopt, Row::loader);
   }
   const std::string text = text_of(file);
   CHECK(test::JsonCheck::accepts(text));
@@ -54,7 +54,7 @@ TEST_CASE("a trace that is cut off lacks its closing bracket alone", "[core]") {
   const auto file = folder / "trace.json";
   Trace trace(file, 0, "n0", remember);
   // The first span is written at once, as any that comes more than a second after the last write.
-  trace.add("early", "c", Trace::Thread::training, monotonic_seconds(), monotonic_seconds());
+  trace.add("early", "c", Row::training, monotonic_seconds(), monotonic_seconds());
   const std::string text = text_of(file);
   CHECK(text.find("early") != std::string::npos);
   CHECK(test::JsonCheck::accepts(text + "]"));
@@ -65,7 +65,7 @@ TEST_CASE("memory stays bounded: much is written before a second is over", "[cor
   const auto file = folder / "trace.json";
   Trace trace(file, 0, "n0", remember);
   const double now = monotonic_seconds();
-  for (int i = 0; i < 2000; ++i) trace.add("span", "c", Trace::Thread::training, now, now);
+  for (int i = 0; i < 2000; ++i) trace.add("span", "c", Row::training, now, now);
   CHECK(std::filesystem::file_size(file) > 100000);
 }
 
@@ -77,8 +77,8 @@ TEST_CASE("spans that nest in seconds nest in the file's microseconds", "[core]"
     const double now = monotonic_seconds();
     for (int i = 0; i < 1000; ++i) {
       const double begin = now + i * 2.234567e-6;
-      trace.add("inner", "c", Trace::Thread::training, begin + 0.9e-6, begin + 1.9e-6);
-      trace.add("outer", "c", Trace::Thread::training, begin, begin + 1.95e-6);
+      trace.add("inner", "c", Row::training, begin + 0.9e-6, begin + 1.9e-6);
+      trace.add("outer", "c", Row::training, begin, begin + 1.95e-6);
     }
   }
   long inner_begin = 0;

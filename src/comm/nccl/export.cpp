@@ -10,7 +10,7 @@ using namespace lockstep;
 std::unique_ptr<comm::Communicator> open(device::Device& device, std::unique_ptr<comm::Transport> transport,
                                          const comm::HostCommunicatorOptions& options) {
   auto& gpu = dynamic_cast<device::CudaDevice&>(device);
-  auto watch = std::make_shared<comm::nccl::Watch>(gpu, gpu.stream());
+  auto watch = std::make_shared<comm::nccl::Watch>(gpu);
   return std::make_unique<comm::nccl::NcclCommunicator>(std::move(watch), std::move(transport), options);
 }
 

@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "device/cuda/check.h"
+#include "device/cuda/timeline.h"
 
 namespace lockstep::comm::nccl {
 
@@ -190,7 +191,11 @@ Pending Queue::start(std::string what, std::vector<device::Tensor> tensors,
     place_.record(watch_->compute());
     watch_->stream().wait_for(place_.get());
     call->begin = place_in_stream();
-    run();
+    {
+      const device::cuda::Mark mark(watch_->device().timeline(), Row::gpu_communication, call->what,
+                                    "communication", watch_->stream().get());
+      run();
+    }
     call->end = place_in_stream();
   });
   return Pending(std::make_shared<Work>(shared_from_this(), call));

@@ -16,8 +16,7 @@ constexpr int highest_priority = -100;
 
 }  // namespace
 
-Watch::Watch(device::Device& device, cudaStream_t compute)
-    : device_(device), compute_(compute), stream_(highest_priority) {
+Watch::Watch(device::CudaDevice& device) : device_(device), stream_(highest_priority) {
   device_.set_monitor([this] { watch(); });
 }
 

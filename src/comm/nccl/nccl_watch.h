@@ -10,8 +10,8 @@
 #include <exception>
 #include <vector>
 
+#include "device/cuda/cuda_device.h"
 #include "device/cuda/resources.h"
-#include "device/device.h"
 
 namespace lockstep::comm::nccl {
 
@@ -20,8 +20,8 @@ class Queue;
 // One for a device at a time.
 class Watch {
  public:
-  // `compute` is the stream of the device's operations. Both must outlive the watch.
-  Watch(device::Device& device, cudaStream_t compute);
+  // The device must outlive the watch.
+  explicit Watch(device::CudaDevice& device);
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
@@ -29,8 +29,9 @@ class Watch {
   void add(Queue& queue) { queues_.push_back(&queue); }
   void remove(Queue& queue);
 
-  device::Device& device() { return device_; }
-  cudaStream_t compute() const { return compute_; }
+  device::CudaDevice& device() { return device_; }
+  // Of the device's operations.
+  cudaStream_t compute() const { return device_.stream(); }
   const device::cuda::Stream& stream() const { return stream_; }
 
   // Throws what went wrong, once and for all; looks for it now and then.
@@ -43,8 +44,7 @@ class Watch {
   void watch();  // while somebody waits for the device, and once when it is done
   void look();
 
-  device::Device& device_;
-  cudaStream_t compute_;
+  device::CudaDevice& device_;
   device::cuda::Stream stream_;
   std::vector<Queue*> queues_;
   double next_look_ = 0;

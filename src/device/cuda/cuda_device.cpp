@@ -14,6 +14,8 @@
 #include "device/cuda/downloads.h"
 #include "device/cuda/gpus.h"
 #include "device/cuda/inbox.h"
+#include "device/cuda/span_watch.h"
+#include "device/cuda/timeline.h"
 #include "device/cuda/upload_ring.h"
 
 namespace lockstep::device {
@@ -34,16 +36,30 @@ CudaDevice::CudaDevice(int ordinal, double memory_share)
     : Device(make_pool(ordinal, memory_share)),
       ordinal_(ordinal),
       compute_(std::make_unique<cuda::Stream>()),
-      done_(std::make_unique<cuda::Event>()) {
+      done_(std::make_unique<cuda::Event>()),
+      timeline_(std::make_unique<cuda::Timeline>()),
+      spans_(std::make_unique<cuda::SpanWatch>(*timeline_, *compute_)) {
   const cuda::WaitForEvent wait = [this](const cuda::Event& event) { wait_for(event); };
   uploads_ = std::make_unique<cuda::UploadRing>(upload_ring_bytes, wait);
   downloads_ = std::make_unique<cuda::Downloads>(wait);
-  inbox_ = std::make_shared<cuda::Inbox>(*this, *compute_, wait);
+  inbox_ = std::make_shared<cuda::Inbox>(*this, *compute_, *timeline_, wait);
 }
 
 // What is queued still works on memory that goes now.
 CudaDevice::~CudaDevice() {
   cudaStreamSynchronize(stream());
+  timeline_->collect();
+  if (trace_ != nullptr) trace_->set_observer(nullptr);
+}
+
+void CudaDevice::show_in(Trace& trace) {
+  trace_ = &trace;
+  trace.set_observer(spans_.get());
+  if (trace.has_file()) timeline_->start(trace, *compute_);
+}
+
+std::string CudaDevice::pci_address() const {
+  return cuda::pci_address(ordinal_);
 }
 
 std::string CudaDevice::description() const {
@@ -84,10 +100,12 @@ void CudaDevice::wait_for(const cuda::Event& event) {
 }
 
 void CudaDevice::upload_bytes(const void* host, std::size_t bytes, void* address) {
+  const cuda::Mark mark(*timeline_, Row::gpu_compute, "upload", "data", stream());
   uploads_->copy(host, bytes, address, *compute_);
 }
 
 void CudaDevice::download_bytes(const void* address, std::size_t bytes, void* host) {
+  const cuda::Mark mark(*timeline_, Row::gpu_compute, "download", "data", stream());
   downloads_->copy(address, bytes, host, *compute_);
 }
 

@@ -19,6 +19,8 @@ namespace cuda {
 struct Libraries;  // handles of cuBLASLt and cuDNN, plans and workspaces
 class Downloads;
 class Inbox;
+class SpanWatch;
+class Timeline;
 class UploadRing;
 }  // namespace cuda
 
@@ -33,6 +35,8 @@ class CudaDevice final : public Device {
   std::string description() const override;
   void synchronise() override;
   void set_monitor(std::function<void()> monitor) override { monitor_ = std::move(monitor); }
+  void show_in(Trace& trace) override;
+  std::string pci_address() const override;
 
   void receive(const Tensor& sent) override;
   bool copies_beside() const override { return true; }
@@ -40,6 +44,7 @@ class CudaDevice final : public Device {
   int ordinal() const { return ordinal_; }
   // What all operations are queued on.
   cudaStream_t stream() const { return compute_->get(); }
+  cuda::Timeline& timeline() { return *timeline_; }
 
   void fill(float value, const Tensor& x) override;
   void copy(const Tensor& x, const Tensor& y) override;
@@ -104,6 +109,9 @@ class CudaDevice final : public Device {
   std::function<void()> monitor_;
   std::unique_ptr<cuda::Stream> compute_;
   std::unique_ptr<cuda::Event> done_;
+  std::unique_ptr<cuda::Timeline> timeline_;
+  std::unique_ptr<cuda::SpanWatch> spans_;
+  Trace* trace_ = nullptr;
   std::unique_ptr<cuda::UploadRing> uploads_;
   std::unique_ptr<cuda::Downloads> downloads_;
   std::shared_ptr<cuda::Inbox> inbox_;

@@ -67,6 +67,16 @@ std::string id_of(int place, const cudaUUID_t& uuid) {
 
 }  // namespace
 
+std::string pci_address(int place) {
+  std::array<char, 32> address{};
+  check(cudaDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), place),
+        "cudaDeviceGetPCIBusId");
+  std::string lower = address.data();
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return lower;
+}
+
 std::vector<Gpu> find_gpus(std::string& reason) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
@@ -79,13 +89,7 @@ std::vector<Gpu> find_gpus(std::string& reason) {
   for (int place = 0; place < count; ++place) {
     cudaDeviceProp properties{};
     check(cudaGetDeviceProperties(&properties, place), "cudaGetDeviceProperties");
-    std::array<char, 32> address{};
-    check(cudaDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), place),
-          "cudaDeviceGetPCIBusId");
-    std::string lower = address.data();
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-    gpus.push_back({id_of(place, properties.uuid), lower,
+    gpus.push_back({id_of(place, properties.uuid), pci_address(place),
                     fmt::format("{} sm_{}{}", static_cast<const char*>(properties.name), properties.major,
                                 properties.minor)});
   }

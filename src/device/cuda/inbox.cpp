@@ -16,8 +16,8 @@ constexpr MemoryPurpose batches_ahead{"batches that arrive ahead of their use",
 
 }  // namespace
 
-Inbox::Inbox(Device& device, const Stream& compute, WaitForEvent wait)
-    : device_(device), compute_(compute), ring_(ring_bytes, std::move(wait)) {}
+Inbox::Inbox(Device& device, const Stream& compute, Timeline& timeline, WaitForEvent wait)
+    : device_(device), compute_(compute), timeline_(timeline), ring_(ring_bytes, std::move(wait)) {}
 
 Inbox::~Inbox() {
   cudaStreamSynchronize(copies_.get());
@@ -27,7 +27,10 @@ Tensor Inbox::send(const void* host, const Shape& shape, DType dtype) {
   const std::size_t bytes = static_cast<std::size_t>(shape.count()) * size_of(dtype);
   Slot& slot = idle_slot(bytes);
   copies_.wait_for(slot.released.get());
-  ring_.copy(host, bytes, slot.memory.data(), copies_);
+  {
+    const Mark mark(timeline_, Row::gpu_copies, "batch", "data", copies_.get());
+    ring_.copy(host, bytes, slot.memory.data(), copies_);
+  }
   slot.arrived.record(copies_);
   slot.idle = slot.received = false;
   // Tensors may outlive their device: the memory is theirs as well.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/cuda/resources.h"
+#include "device/cuda/timeline.h"
 #include "device/cuda/upload_ring.h"
 #include "device/device.h"
 #include "device/tensor.h"
@@ -15,8 +16,8 @@ namespace lockstep::device::cuda {
 
 class Inbox : public std::enable_shared_from_this<Inbox> {
  public:
-  // `compute`: where tensors are used, and outlives this.
-  Inbox(Device& device, const Stream& compute, WaitForEvent wait);
+  // `compute`: where tensors are used; it and the timeline outlive this.
+  Inbox(Device& device, const Stream& compute, Timeline& timeline, WaitForEvent wait);
   // Waits for copies under way.
   ~Inbox();
   Inbox(const Inbox&) = delete;
@@ -41,6 +42,7 @@ class Inbox : public std::enable_shared_from_this<Inbox> {
 
   Device& device_;
   const Stream& compute_;
+  Timeline& timeline_;
   Stream copies_;
   UploadRing ring_;
   std::vector<std::unique_ptr<Slot>> slots_;

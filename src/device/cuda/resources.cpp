@@ -17,8 +17,9 @@ void Stream::wait_for(cudaEvent_t event) const {
   check(cudaStreamWaitEvent(stream_, event, 0), "cudaStreamWaitEvent");
 }
 
-Event::Event() {
-  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+Event::Event(bool with_time) {
+  check(cudaEventCreateWithFlags(&event_, with_time ? cudaEventDefault : cudaEventDisableTiming),
+        "cudaEventCreateWithFlags");
 }
 
 Event::~Event() {
@@ -37,6 +38,12 @@ bool Event::done() const {
   }
   check(status, "work that was queued before");
   return true;
+}
+
+double Event::seconds_since(const Event& earlier) const {
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, earlier.event_, event_), "cudaEventElapsedTime");
+  return 1e-3 * static_cast<double>(milliseconds);
 }
 
 PageLocked::PageLocked(std::size_t bytes) : bytes_(bytes) {

@@ -25,10 +25,10 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-// A place in a stream; without times.
+// A place in a stream, and when the device came there if it is asked for.
 class Event {
  public:
-  Event();
+  explicit Event(bool with_time = false);
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
@@ -38,6 +38,9 @@ class Event {
   void record(cudaStream_t stream) const;
   // Whether all that was queued before it is done.
   bool done() const;
+  // From an earlier event to this one; both with times, and done. To half a microsecond where less than a few
+  // seconds lie between them.
+  double seconds_since(const Event& earlier) const;
 
  private:
   cudaEvent_t event_ = nullptr;
