@@ -21,8 +21,4 @@ void sum_in_order(device::DType dtype, std::span<const std::byte* const> terms, 
 void sum_in_order_f32(device::DType dtype, std::span<const std::byte* const> terms, float* result,
                       std::size_t count);
 
-// Between a dtype of sums and f32; to the nearest, ties to even.
-void widen(device::DType dtype, const std::byte* from, float* to, std::size_t count);
-void narrow(device::DType dtype, const float* from, std::byte* to, std::size_t count);
-
 }  // namespace lockstep::comm

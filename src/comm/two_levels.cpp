@@ -6,6 +6,7 @@
 
 #include "comm/room.h"
 #include "comm/sum.h"
+#include "device/half.h"
 
 namespace lockstep::comm {
 

@@ -3,7 +3,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include "device/cpu/vector.h"
+#include "core/vector.h"
 
 namespace fake_gpu {
 

@@ -18,6 +18,7 @@
 #include "comm/sum.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "device/half.h"
 #include "ranks.h"
 
 #ifdef __has_feature

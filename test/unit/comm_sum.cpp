@@ -12,6 +12,7 @@
 #include "comm/ring.h"
 #include "comm/sum.h"
 #include "core/clock.h"
+#include "device/half.h"
 #include "ranks.h"
 
 namespace {

@@ -1,8 +1,8 @@
 #include <cmath>
 
+#include "core/vector.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/parallel.h"
-#include "device/cpu/vector.h"
 
 namespace lockstep::device {
 

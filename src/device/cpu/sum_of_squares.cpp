@@ -2,9 +2,9 @@
 #include <numeric>
 #include <vector>
 
+#include "core/vector.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/parallel.h"
-#include "device/cpu/vector.h"
 
 namespace lockstep::device {
 
