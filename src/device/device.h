@@ -115,6 +115,10 @@ class Device {
   // What bitwise equality depends on, in one line: type, instruction set, library version, threads.
   virtual std::string description() const = 0;
 
+  // Beside it for networks computed in this type: what makes the products; empty where there is nothing to
+  // add.
+  virtual std::string arithmetic(DType /*type*/) const { return {}; }
+
   // Comes back when everything that was called before is done. Errors of the device appear here, or in any
   // later call.
   virtual void synchronise() {}

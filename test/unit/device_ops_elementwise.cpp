@@ -138,6 +138,22 @@ TEST_CASE("scale, axpy and lerp", "[device][ops]") {
   }
 }
 
+TEST_CASE("axpy adds in every type, as gradients that meet do", "[device][ops]") {
+  const Trial trial = GENERATE(from_range(trials("axpy")));
+  const std::int64_t count = some_count();
+  INFO(trial << ", " << count);
+  Device& device = *trial.device;
+  CpuDevice reference;
+  const Values x = random_values({count}, trial.dtype, 3), y = random_values({count}, trial.dtype, 4);
+  const auto run = [&](Device& on, const Tensor& a, const Tensor& b) {
+    on.axpy(0.3f, a, b);
+    return from_device(on, b);
+  };
+  const std::vector<float> magnitudes(x.host.size(), 2.f);
+  check_near(repeated(trial, [&] { return run(device, on_device(device, x), on_device(device, y)); }),
+             run(reference, in_f32(reference, x), in_f32(reference, y)), {trial.dtype, 2, magnitudes});
+}
+
 TEST_CASE("what devices cannot do yet is written down, and true", "[device][ops]") {
   for (const Gap& gap : gaps()) {
     INFO(gap.kind << " " << gap.operation << " " << name_of(gap.dtype));

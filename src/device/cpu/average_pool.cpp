@@ -1,9 +1,10 @@
 // The mean over each image's pixels, and back.
 #include <algorithm>
 
+#include "core/vector.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/parallel.h"
-#include "device/cpu/vector.h"
+#include "device/cpu/values.h"
 
 namespace lockstep::device {
 
@@ -37,10 +38,11 @@ void CpuDevice::average_pool_forward(const Tensor& x, const Tensor& y) {
   require_shape(y, {image[0], image[3]}, "average_pool: y");
   const std::int64_t pixels = image[1] * image[2];
   const std::int64_t channels = image[3];
-  const float* from = x.f32();
-  float* to = y.f32();
+  const cpu::Values from(x);
+  const cpu::Values to(y);
   cpu::for_each_chunk(threads_, image[0], 1, [=](std::int64_t n, std::int64_t) {
-    average_image(from + n * pixels * channels, pixels, channels, to + n * channels);
+    const auto input = from.read(n * pixels * channels, pixels * channels);
+    average_image(input.data(), pixels, channels, to.write(n * channels, channels).data());
   });
 }
 
@@ -49,10 +51,11 @@ void CpuDevice::average_pool_backward(const Tensor& dy, const Tensor& dx) {
   require_shape(dy, {image[0], image[3]}, "average_pool backward: dy");
   const std::int64_t pixels = image[1] * image[2];
   const std::int64_t channels = image[3];
-  const float* from = dy.f32();
-  float* to = dx.f32();
+  const cpu::Values from(dy);
+  const cpu::Values to(dx);
   cpu::for_each_chunk(threads_, image[0], 1, [=](std::int64_t n, std::int64_t) {
-    spread_image(from + n * channels, pixels, channels, to + n * pixels * channels);
+    const auto input = from.read(n * channels, channels);
+    spread_image(input.data(), pixels, channels, to.write(n * pixels * channels, pixels * channels).data());
   });
 }
 

@@ -3,9 +3,10 @@
 #include <cmath>
 #include <vector>
 
+#include "core/vector.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/parallel.h"
-#include "device/cpu/vector.h"
+#include "device/cpu/values.h"
 
 namespace lockstep::device {
 
@@ -232,10 +233,11 @@ void CpuDevice::channel_moments(const Tensor& x, const Tensor& mean, const Tenso
   const Extent e = extent_of(x);
   require_shape(mean, {e.channels}, "channel_moments: mean");
   require_shape(variance, {e.channels}, "channel_moments: variance");
-  const float* from = x.f32();
+  const cpu::Values from(x);
   const Sums sums =
       sum_chunks(threads_, e, [from, &e](std::int64_t first, std::int64_t pixels, double* part) {
-        sum_powers(from + first * e.channels, {pixels, e.channels}, part);
+        const auto input = from.read(first * e.channels, pixels * e.channels);
+        sum_powers(input.data(), {pixels, e.channels}, part);
       });
   const auto n = static_cast<double>(e.pixels);
   for (std::int64_t c = 0; c < e.channels; ++c) {
@@ -265,15 +267,18 @@ void CpuDevice::batch_norm_forward(const Tensor& x, const ChannelMoments& moment
     affine.factor[c] =
         static_cast<float>(static_cast<double>(scale.f32()[c]) * inverse_deviation(moments, c));
   }
-  const float* from = x.f32();
-  const float* added = residual ? residual.f32() : nullptr;
+  const cpu::Values from(x);
+  const auto added = cpu::Values::optional(residual);
   const bool relu = activation == Activation::relu;
-  float* to = y.f32();
+  const cpu::Values to(y);
   cpu::for_each_chunk(threads_, e.pixels, e.pixels_per_chunk(),
                       [=, &e, &affine](std::int64_t first, std::int64_t last) {
                         const std::int64_t at = first * e.channels;
-                        normalise(from + at, added == nullptr ? nullptr : added + at, relu,
-                                  {last - first, e.channels}, affine, to + at);
+                        const std::int64_t count = (last - first) * e.channels;
+                        const auto input = from.read(at, count);
+                        const auto other = added.read(at, count);
+                        normalise(input.data(), other.data(), relu, {last - first, e.channels}, affine,
+                                  to.write(at, count).data());
                       });
 }
 
@@ -288,14 +293,16 @@ void CpuDevice::batch_norm_backward(const Tensor& x, const ChannelMoments& momen
   require_shape(dx, x.shape(), "batch_norm backward: dx");
   const bool relu = activation == Activation::relu;
   if (relu) require_shape(y, x.shape(), "batch_norm backward: y");
-  const float* input = x.f32();
+  const cpu::Values input(x);
   const float* mean = moments.mean.f32();
-  const float* output = relu ? y.f32() : nullptr;
-  float* gradient = dy.f32();
+  const auto output = cpu::Values::optional(relu ? y : Tensor());
+  const cpu::Values gradient(dy);
   const Sums sums = sum_chunks(threads_, e, [=, &e](std::int64_t first, std::int64_t pixels, double* part) {
     const std::int64_t at = first * e.channels;
-    sum_gradients(input + at, mean, output == nullptr ? nullptr : output + at, {pixels, e.channels},
-                  gradient + at, part);
+    const std::int64_t count = pixels * e.channels;
+    const auto cut = relu ? gradient.update(at, count) : gradient.read(at, count);
+    sum_gradients(input.read(at, count).data(), mean, output.read(at, count).data(), {pixels, e.channels},
+                  cut.data(), part);
   });
   const auto channels = static_cast<std::size_t>(e.channels);
   const auto n = static_cast<double>(e.pixels);
@@ -310,12 +317,15 @@ void CpuDevice::batch_norm_backward(const Tensor& x, const ChannelMoments& momen
     put(product * inverse, accumulate, dscale.f32()[c]);
     put(sum, accumulate, dshift.f32()[c]);
   }
-  float* to = dx.f32();
-  cpu::for_each_chunk(
-      threads_, e.pixels, e.pixels_per_chunk(), [=, &e, &slope](std::int64_t first, std::int64_t last) {
-        const std::int64_t at = first * e.channels;
-        propagate(input + at, mean, slope, {last - first, e.channels}, gradient + at, to + at);
-      });
+  const cpu::Values to(dx);
+  cpu::for_each_chunk(threads_, e.pixels, e.pixels_per_chunk(),
+                      [=, &e, &slope](std::int64_t first, std::int64_t last) {
+                        const std::int64_t at = first * e.channels;
+                        const std::int64_t count = (last - first) * e.channels;
+                        const auto from = gradient.read(at, count);
+                        propagate(input.read(at, count).data(), mean, slope, {last - first, e.channels},
+                                  from.data(), to.write(at, count).data());
+                      });
 }
 
 }  // namespace lockstep::device

@@ -13,8 +13,14 @@ cpu::ConvolutionShape shape_of(const Tensor& x, const Shape& weight, const Tenso
   require_shape(
       y, {s[0], window_output(s[1], weight[2], options), window_output(s[2], weight[3], options), weight[0]},
       "conv2d: image out");
-  return {s[0],  s[1], s[2], weight[1], weight[0], weight[2], weight[3], options.stride, options.padding,
-          false, false};
+  return {s[0],  s[1],  s[2],     weight[1], weight[0], weight[2], weight[3], options.stride, options.padding,
+          false, false, x.dtype()};
+}
+
+// Those of f16 are never made by oneDNN.
+cpu::Convolution* of_type(const cpu::ConvolutionShape& shape, cpu::ConvolutionCache& cache,
+                          cpu::Convolution* (cpu::ConvolutionCache::*find)(const cpu::ConvolutionShape&)) {
+  return shape.type == DType::f16 ? nullptr : (cache.*find)(shape);
 }
 
 void reorder_weights(cpu::Convolution& convolution, bool gradient, dnnl::stream& stream) {
@@ -34,23 +40,36 @@ void CpuDevice::conv2d_forward(const Tensor& x, const Tensor& weight, const Tens
   shape.bias = static_cast<bool>(bias);
   if (shape.bias) require_shape(bias, {shape.out}, "conv2d: bias");
   shape.relu = activation == Activation::relu;
-  cpu::Convolution& convolution = convolutions_->forward(shape);
-  convolution.image_in.set_data_handle(x.f32());
-  convolution.image_out.set_data_handle(y.f32());
-  convolution.plain_weights.set_data_handle(weight.f32());
-  if (shape.bias) convolution.bias.set_data_handle(bias.f32());
-  reorder_weights(convolution, false, convolutions_->stream());
-  convolution.primitive.execute(convolutions_->stream(), convolution.arguments);
+  cpu::Convolution* convolution = of_type(shape, *convolutions_, &cpu::ConvolutionCache::forward);
+  if (convolution == nullptr) {
+    const Tensor wide = empty(y.shape());
+    conv2d_forward(widened(x), widened(weight), bias, options, activation, wide);
+    cast(wide, y);
+    return;
+  }
+  convolution->image_in.set_data_handle(x.data());
+  convolution->image_out.set_data_handle(y.data());
+  convolution->plain_weights.set_data_handle(weight.data());
+  if (shape.bias) convolution->bias.set_data_handle(bias.f32());
+  reorder_weights(*convolution, false, convolutions_->stream());
+  convolution->primitive.execute(convolutions_->stream(), convolution->arguments);
 }
 
 void CpuDevice::conv2d_backward_data(const Tensor& dy, const Tensor& weight, const Conv2dOptions& options,
                                      const Tensor& dx) {
-  cpu::Convolution& convolution = convolutions_->backward_data(shape_of(dx, weight.shape(), dy, options));
-  convolution.image_in.set_data_handle(dy.f32());
-  convolution.image_out.set_data_handle(dx.f32());
-  convolution.plain_weights.set_data_handle(weight.f32());
-  reorder_weights(convolution, false, convolutions_->stream());
-  convolution.primitive.execute(convolutions_->stream(), convolution.arguments);
+  const cpu::ConvolutionShape shape = shape_of(dx, weight.shape(), dy, options);
+  cpu::Convolution* convolution = of_type(shape, *convolutions_, &cpu::ConvolutionCache::backward_data);
+  if (convolution == nullptr) {
+    const Tensor wide = empty(dx.shape());
+    conv2d_backward_data(widened(dy), widened(weight), options, wide);
+    cast(wide, dx);
+    return;
+  }
+  convolution->image_in.set_data_handle(dy.data());
+  convolution->image_out.set_data_handle(dx.data());
+  convolution->plain_weights.set_data_handle(weight.data());
+  reorder_weights(*convolution, false, convolutions_->stream());
+  convolution->primitive.execute(convolutions_->stream(), convolution->arguments);
 }
 
 void CpuDevice::conv2d_backward_weights(const Tensor& x, const Tensor& dy, const Conv2dOptions& options,
@@ -58,16 +77,20 @@ void CpuDevice::conv2d_backward_weights(const Tensor& x, const Tensor& dy, const
   cpu::ConvolutionShape shape = shape_of(x, dweight.shape(), dy, options);
   shape.bias = static_cast<bool>(dbias);
   if (shape.bias) require_shape(dbias, {shape.out}, "conv2d backward: dbias");
-  cpu::Convolution& convolution = convolutions_->backward_weights(shape);
+  cpu::Convolution* convolution = of_type(shape, *convolutions_, &cpu::ConvolutionCache::backward_weights);
+  if (convolution == nullptr) {
+    conv2d_backward_weights(widened(x), widened(dy), options, accumulate, dweight, dbias);
+    return;
+  }
   // oneDNN overwrites: a gradient that is to be added to is made aside first. It is small beside the images.
   const Tensor weight_part = accumulate ? empty(dweight.shape()) : dweight;
   const Tensor bias_part = accumulate && shape.bias ? empty(dbias.shape()) : dbias;
-  convolution.image_in.set_data_handle(x.f32());
-  convolution.image_out.set_data_handle(dy.f32());
-  convolution.plain_weights.set_data_handle(weight_part.f32());
-  if (shape.bias) convolution.bias.set_data_handle(bias_part.f32());
-  convolution.primitive.execute(convolutions_->stream(), convolution.arguments);
-  reorder_weights(convolution, true, convolutions_->stream());
+  convolution->image_in.set_data_handle(x.data());
+  convolution->image_out.set_data_handle(dy.data());
+  convolution->plain_weights.set_data_handle(weight_part.f32());
+  if (shape.bias) convolution->bias.set_data_handle(bias_part.f32());
+  convolution->primitive.execute(convolutions_->stream(), convolution->arguments);
+  reorder_weights(*convolution, true, convolutions_->stream());
   if (accumulate) {
     axpy(1.f, weight_part, dweight);
     if (shape.bias) axpy(1.f, bias_part, dbias);

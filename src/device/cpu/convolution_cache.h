@@ -15,8 +15,9 @@ namespace lockstep::device::cpu {
 
 struct ConvolutionShape {
   std::int64_t n, height, width, in, out, kernel_height, kernel_width, stride, padding;
-  bool relu;  // forward only
-  bool bias;  // not in the backward data pass
+  bool relu;   // forward only
+  bool bias;   // not in the backward data pass
+  DType type;  // of images, and of weights: their gradient is f32
   auto operator<=>(const ConvolutionShape&) const = default;
 };
 
@@ -35,15 +36,16 @@ class ConvolutionCache {
  public:
   ConvolutionCache() : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {}
 
-  Convolution& forward(const ConvolutionShape& shape);
-  Convolution& backward_data(const ConvolutionShape& shape);
-  Convolution& backward_weights(const ConvolutionShape& shape);
+  // nullptr where oneDNN has nothing for another type than f32 on this processor that is faster than f32.
+  Convolution* forward(const ConvolutionShape& shape);
+  Convolution* backward_data(const ConvolutionShape& shape);
+  Convolution* backward_weights(const ConvolutionShape& shape);
   dnnl::stream& stream() { return stream_; }
 
  private:
   dnnl::engine engine_;
   dnnl::stream stream_;
-  std::map<ConvolutionShape, Convolution> forward_, backward_data_, backward_weights_;
+  std::map<ConvolutionShape, std::optional<Convolution>> forward_, backward_data_, backward_weights_;
 };
 
 }  // namespace lockstep::device::cpu

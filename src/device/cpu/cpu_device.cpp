@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "device/cpu/convolution_cache.h"
+#include "device/cpu/matmul_cache.h"
 #include "device/cpu/parallel.h"
 
 namespace lockstep::device {
@@ -44,6 +45,7 @@ CpuDevice::CpuDevice(int threads)
   }
   cpu::set_library_threads(threads);
   convolutions_ = std::make_unique<cpu::ConvolutionCache>();
+  products_ = std::make_unique<cpu::MatmulCache>();
 }
 
 CpuDevice::~CpuDevice() = default;
@@ -52,6 +54,30 @@ std::string CpuDevice::description() const {
   const dnnl_version_t* version = dnnl_version();
   return fmt::format("cpu {} oneDNN {}.{}.{} threads {}", instruction_set(), version->major, version->minor,
                      version->patch, threads_);
+}
+
+std::string CpuDevice::arithmetic(DType type) const {
+  if (type == DType::f32) return {};
+  if (type == DType::bf16) {
+    switch (dnnl::get_effective_cpu_isa()) {
+      case dnnl::cpu_isa::avx512_core:
+      case dnnl::cpu_isa::avx512_core_vnni:
+        return "bf16 by avx512";
+      case dnnl::cpu_isa::avx512_core_bf16:
+        return "bf16 by avx512_bf16";
+      case dnnl::cpu_isa::avx512_core_amx:
+        return "bf16 by amx";
+      default:
+        break;
+    }
+  }
+  return fmt::format("{} by f32", name_of(type));
+}
+
+Tensor CpuDevice::widened(const Tensor& x) {
+  Tensor wide = empty(x.shape());
+  cast(x, wide);
+  return wide;
 }
 
 void CpuDevice::upload_bytes(const void* host, std::size_t bytes, void* address) {

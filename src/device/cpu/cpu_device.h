@@ -1,5 +1,9 @@
-// The operations on the host's cores. Convolutions and matrix products are oneDNN's (f32, its own choice of
+// The operations on the host's cores. Convolutions and matrix products are oneDNN's (its own choice of
 // instruction set); the rest are fused loops of ours. One file per operation.
+//
+// bf16: products are oneDNN's where it has a kernel for the shape on this processor (AVX-512 and AMX). All
+// other products of 16-bit types are made in f32, from copies, and rounded once: right, and slower than f32
+// itself.
 #pragma once
 
 #include <memory>
@@ -12,7 +16,9 @@ namespace lockstep::device {
 
 namespace cpu {
 class ConvolutionCache;
-}
+class MatmulCache;
+struct MatmulShape;
+}  // namespace cpu
 
 // One object, one calling thread: calls come from the thread that made the device (OpenMP keeps its number of
 // threads per thread), and never two at a time.
@@ -24,6 +30,7 @@ class CpuDevice final : public Device {
 
   std::string_view kind() const override { return "cpu"; }
   std::string description() const override;
+  std::string arithmetic(DType type) const override;
 
   void fill(float value, const Tensor& x) override;
   void copy(const Tensor& x, const Tensor& y) override;
@@ -79,8 +86,16 @@ class CpuDevice final : public Device {
   void download_bytes(const void* address, std::size_t bytes, void* host) override;
 
  private:
+  // Another tensor of the same values in f32.
+  Tensor widened(const Tensor& x);
+  // c = a b (+ c) (+ bias); false, and nothing done, where the products of these types are not oneDNN's.
+  bool multiply_bf16(const cpu::MatmulShape& shape, const Tensor& a, const Tensor& b, const Tensor& bias,
+                     const Tensor& c);
+
   int threads_;
-  std::unique_ptr<cpu::ConvolutionCache> convolutions_;  // keeps oneDNN's headers out of this one
+  // Keep oneDNN's headers out of this one.
+  std::unique_ptr<cpu::ConvolutionCache> convolutions_;
+  std::unique_ptr<cpu::MatmulCache> products_;
 };
 
 }  // namespace lockstep::device

@@ -1,9 +1,10 @@
 // Random bits, mask and product in one pass, sixteen Philox blocks at a time.
 #include <algorithm>
 
+#include "core/vector.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/parallel.h"
-#include "device/cpu/vector.h"
+#include "device/cpu/values.h"
 #include "device/dropout_draw.h"
 
 namespace lockstep::device {
@@ -86,13 +87,15 @@ void CpuDevice::dropout_forward(const Tensor& x, const DropoutKey& key,
   require_shape(mask, x.shape(), "dropout: mask");
   const DropoutDraw draw = dropout_draw(key, x, sample_ids.size());
   const std::int64_t count = n == 0 ? 0 : x.count() / n;
-  const float* from = x.f32();
-  float* to = y.f32();
+  const cpu::Values from(x);
+  const cpu::Values to(y);
   std::uint8_t* kept = mask.u8();
   cpu::for_each_chunk(threads_, n, 1, [=](std::int64_t i, std::int64_t) {
     const std::int64_t id = sample_ids[static_cast<std::size_t>(i)];
-    forward_sample(from + i * count, count, draw.philox_key, static_cast<std::uint32_t>(draw.step),
-                   draw.low(id), draw.high(id), draw.threshold, draw.scale, to + i * count, kept + i * count);
+    const auto input = from.read(i * count, count);
+    const auto output = to.write(i * count, count);
+    forward_sample(input.data(), count, draw.philox_key, static_cast<std::uint32_t>(draw.step), draw.low(id),
+                   draw.high(id), draw.threshold, draw.scale, output.data(), kept + i * count);
   });
 }
 
@@ -100,12 +103,14 @@ void CpuDevice::dropout_backward(const Tensor& dy, const Tensor& mask, double pr
   require_shape(mask, dy.shape(), "dropout backward: mask");
   require_shape(dx, dy.shape(), "dropout backward: dx");
   const float scale = dropout_scale(dropout_threshold(probability));
-  const float* gradient = dy.f32();
+  const cpu::Values gradient(dy);
   const std::uint8_t* kept = mask.u8();
-  float* to = dx.f32();
+  const cpu::Values to(dx);
   cpu::for_each_chunk(threads_, dy.count(), cpu::elements_per_chunk,
                       [=](std::int64_t first, std::int64_t last) {
-                        backward_range(gradient + first, kept + first, scale, to + first, last - first);
+                        const auto input = gradient.read(first, last - first);
+                        const auto output = to.write(first, last - first);
+                        backward_range(input.data(), kept + first, scale, output.data(), last - first);
                       });
 }
 

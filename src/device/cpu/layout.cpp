@@ -1,15 +1,19 @@
-// Order of images: [n, h, w, c] <-> [n, c, h, w].
+// Order of images: [n, h, w, c] <-> [n, c, h, w]. Moves f32, or the bits of 16-bit numbers.
+#include <cstddef>
+#include <cstdint>
+
+#include "core/vector.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/parallel.h"
-#include "device/cpu/vector.h"
+#include "device/cpu/values.h"
 
 namespace lockstep::device {
 
 namespace {
 
-// y [columns, rows] = transpose of x [rows, columns]. Tiles of 16 x 16 floats: one cache line a row.
-LOCKSTEP_VECTOR_CLONES
-void transpose(const float* x, std::int64_t rows, std::int64_t columns, float* y) {
+// y [columns, rows] = transpose of x [rows, columns]. Tiles of 16 x 16: at most a cache line a row.
+template <class Element>
+LOCKSTEP_INLINE void transpose_tiles(const Element* x, std::int64_t rows, std::int64_t columns, Element* y) {
   constexpr std::int64_t tile = 16;
   for (std::int64_t row0 = 0; row0 < rows; row0 += tile) {
     const std::int64_t row1 = row0 + tile < rows ? row0 + tile : rows;
@@ -22,12 +26,22 @@ void transpose(const float* x, std::int64_t rows, std::int64_t columns, float* y
   }
 }
 
+LOCKSTEP_VECTOR_CLONES
+void transpose(const float* x, std::int64_t rows, std::int64_t columns, float* y) {
+  transpose_tiles(x, rows, columns, y);
+}
+
+LOCKSTEP_VECTOR_CLONES
+void transpose(const std::uint16_t* x, std::int64_t rows, std::int64_t columns, std::uint16_t* y) {
+  transpose_tiles(x, rows, columns, y);
+}
+
 void transpose_images(int threads, const Tensor& x, std::int64_t rows, std::int64_t columns,
                       const Tensor& y) {
-  const float* from = x.f32();
-  float* to = y.f32();
-  cpu::for_each_chunk(threads, x.shape()[0], 1, [=](std::int64_t first, std::int64_t) {
-    transpose(from + first * rows * columns, rows, columns, to + first * rows * columns);
+  cpu::with_elements(x, y, [=, images = x.shape()[0]](const auto* from, auto* to) {
+    cpu::for_each_chunk(threads, images, 1, [=](std::int64_t first, std::int64_t) {
+      transpose(from + first * rows * columns, rows, columns, to + first * rows * columns);
+    });
   });
 }
 

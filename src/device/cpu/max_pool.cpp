@@ -6,10 +6,11 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/vector.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/overlapping_max_pool.h"
 #include "device/cpu/parallel.h"
-#include "device/cpu/vector.h"
+#include "device/cpu/values.h"
 
 namespace lockstep::device {
 
@@ -91,15 +92,11 @@ LOCKSTEP_INLINE void pool_channel(const float* x, const Geometry& g, float* y, s
   *index = static_cast<std::uint8_t>(cut ? no_winner : winner);
 }
 
-// Output rows first..last-1, counted over all images.
 LOCKSTEP_VECTOR_CLONES
-void forward_rows(const float* x, const Geometry& g, std::int64_t first, std::int64_t last, float* y,
-                  std::uint8_t* index) {
-  for (std::int64_t row = first; row < last; ++row) {
-    const std::int64_t image = row / g.out_height;
-    const std::int64_t top = row % g.out_height * g.size;
+void forward_image(const float* x, const Geometry& g, float* y, std::uint8_t* index) {
+  for (std::int64_t row = 0; row < g.out_height; ++row) {
     for (std::int64_t column = 0; column < g.out_width; ++column) {
-      const float* window = x + ((image * g.height + top) * g.width + column * g.size) * g.channels;
+      const float* window = x + (row * g.size * g.width + column * g.size) * g.channels;
       const std::int64_t out = (row * g.out_width + column) * g.channels;
       std::int64_t c = 0;
       for (; c + block <= g.channels; c += block) pool_block(window + c, g, y + out + c, index + out + c);
@@ -124,13 +121,10 @@ LOCKSTEP_INLINE void spread_window(const float* dy, const std::uint8_t* index, c
 }
 
 LOCKSTEP_VECTOR_CLONES
-void backward_rows(const float* dy, const std::uint8_t* index, const Geometry& g, std::int64_t first,
-                   std::int64_t last, float* dx) {
-  for (std::int64_t row = first; row < last; ++row) {
-    const std::int64_t image = row / g.out_height;
-    const std::int64_t top = row % g.out_height * g.size;
+void backward_image(const float* dy, const std::uint8_t* index, const Geometry& g, float* dx) {
+  for (std::int64_t row = 0; row < g.out_height; ++row) {
     for (std::int64_t column = 0; column < g.out_width; ++column) {
-      float* window = dx + ((image * g.height + top) * g.width + column * g.size) * g.channels;
+      float* window = dx + (row * g.size * g.width + column * g.size) * g.channels;
       const std::int64_t out = (row * g.out_width + column) * g.channels;
       std::int64_t c = 0;
       for (; c + block <= g.channels; c += block)
@@ -141,22 +135,15 @@ void backward_rows(const float* dy, const std::uint8_t* index, const Geometry& g
 }
 
 // What no window covers has no part in the result, so its gradient is zero.
-void clear_uncovered(const Geometry& g, std::int64_t images, float* dx) {
+void clear_uncovered(const Geometry& g, float* dx) {
   const std::int64_t covered_rows = g.out_height * g.size;
   const std::int64_t covered_columns = g.out_width * g.size;
   if (covered_rows == g.height && covered_columns == g.width) return;
   const std::int64_t row_elements = g.width * g.channels;
-  for (std::int64_t image = 0; image < images; ++image, dx += g.height * row_elements) {
-    for (std::int64_t row = 0; row < g.height; ++row) {
-      const std::int64_t from = row < covered_rows ? covered_columns * g.channels : 0;
-      std::fill(dx + row * row_elements + from, dx + (row + 1) * row_elements, 0.f);
-    }
+  for (std::int64_t row = 0; row < g.height; ++row) {
+    const std::int64_t from = row < covered_rows ? covered_columns * g.channels : 0;
+    std::fill(dx + row * row_elements + from, dx + (row + 1) * row_elements, 0.f);
   }
-}
-
-std::int64_t rows_per_chunk(const Geometry& g) {
-  const std::int64_t row = std::max<std::int64_t>(1, g.size * g.width * g.channels);
-  return std::max<std::int64_t>(1, cpu::elements_per_chunk / row);
 }
 
 bool overlapping(const PoolWindow& window) {
@@ -175,12 +162,15 @@ void CpuDevice::max_pool_forward(const Tensor& x, const PoolWindow& window, Acti
     cpu::overlapping_max_pool_forward(threads_, x, window, activation, y, index);
     return;
   }
-  const float* from = x.f32();
-  float* to = y.f32();
+  const std::int64_t image = g.height * g.width * g.channels;
+  const std::int64_t out_image = g.out_height * g.out_width * g.channels;
+  const cpu::Values from(x);
+  const cpu::Values to(y);
   std::uint8_t* winners = index.u8();
-  cpu::for_each_chunk(
-      threads_, pooled[0] * g.out_height, rows_per_chunk(g),
-      [=, &g](std::int64_t first, std::int64_t last) { forward_rows(from, g, first, last, to, winners); });
+  cpu::for_each_chunk(threads_, pooled[0], 1, [=, &g](std::int64_t n, std::int64_t) {
+    const auto input = from.read(n * image, image);
+    forward_image(input.data(), g, to.write(n * out_image, out_image).data(), winners + n * out_image);
+  });
 }
 
 void CpuDevice::max_pool_backward(const Tensor& dy, const Tensor& index, const PoolWindow& window,
@@ -193,13 +183,17 @@ void CpuDevice::max_pool_backward(const Tensor& dy, const Tensor& index, const P
     cpu::overlapping_max_pool_backward(threads_, dy, index, window, dx);
     return;
   }
-  const float* from = dy.f32();
+  const std::int64_t image = g.height * g.width * g.channels;
+  const std::int64_t out_image = g.out_height * g.out_width * g.channels;
+  const cpu::Values from(dy);
   const std::uint8_t* winners = index.u8();
-  float* to = dx.f32();
-  clear_uncovered(g, pooled[0], to);
-  cpu::for_each_chunk(
-      threads_, pooled[0] * g.out_height, rows_per_chunk(g),
-      [=, &g](std::int64_t first, std::int64_t last) { backward_rows(from, winners, g, first, last, to); });
+  const cpu::Values to(dx);
+  cpu::for_each_chunk(threads_, pooled[0], 1, [=, &g](std::int64_t n, std::int64_t) {
+    const auto input = from.read(n * out_image, out_image);
+    const auto output = to.write(n * image, image);
+    clear_uncovered(g, output.data());
+    backward_image(input.data(), winners + n * out_image, g, output.data());
+  });
 }
 
 }  // namespace lockstep::device

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/vector.h"
 #include "device/cpu/parallel.h"
-#include "device/cpu/vector.h"
+#include "device/cpu/values.h"
 
 namespace lockstep::device::cpu {
 
@@ -99,12 +100,17 @@ void overlapping_max_pool_forward(int threads, const Tensor& x, const PoolWindow
   const float floor = activation == Activation::relu ? 0.f : -std::numeric_limits<float>::infinity();
   const std::int64_t image = g.height * g.width * g.channels;
   const std::int64_t out_row = g.out_width * g.channels;
-  const float* from = x.f32();
-  float* to = y.f32();
+  const std::int64_t out_image = g.out_height * out_row;
+  const Values from(x);
+  const Values to(y);
   std::uint8_t* winners = index.u8();
-  for_each_chunk(threads, x.shape()[0] * g.out_height, 1, [=, &g](std::int64_t row, std::int64_t) {
-    forward_row(from + row / g.out_height * image, g, row % g.out_height, floor, to + row * out_row,
-                winners + row * out_row);
+  for_each_chunk(threads, x.shape()[0], 1, [=, &g](std::int64_t n, std::int64_t) {
+    const auto input = from.read(n * image, image);
+    const auto output = to.write(n * out_image, out_image);
+    for (std::int64_t row = 0; row < g.out_height; ++row) {
+      forward_row(input.data(), g, row, floor, output.data() + row * out_row,
+                  winners + n * out_image + row * out_row);
+    }
   });
 }
 
@@ -113,11 +119,12 @@ void overlapping_max_pool_backward(int threads, const Tensor& dy, const Tensor& 
   const Geometry g = geometry_of(dx.shape(), window);
   const std::int64_t image = g.height * g.width * g.channels;
   const std::int64_t out_image = g.out_height * g.out_width * g.channels;
-  const float* from = dy.f32();
+  const Values from(dy);
   const std::uint8_t* winners = index.u8();
-  float* to = dx.f32();
+  const Values to(dx);
   for_each_chunk(threads, dx.shape()[0], 1, [=, &g](std::int64_t n, std::int64_t) {
-    backward_image(from + n * out_image, winners + n * out_image, g, to + n * image);
+    const auto input = from.read(n * out_image, out_image);
+    backward_image(input.data(), winners + n * out_image, g, to.write(n * image, image).data());
   });
 }
 

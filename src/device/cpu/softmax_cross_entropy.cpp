@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "device/cpu/cpu_device.h"
+#include "device/cpu/values.h"
 #include "device/cpu/write_loss.h"
 
 namespace lockstep::device {
@@ -15,18 +16,20 @@ void CpuDevice::softmax_cross_entropy(const Tensor& logits, const Tensor& labels
   const std::int64_t classes = logits.shape()[1];
   require_shape(labels, {n}, "softmax_cross_entropy: labels");
   if (dlogits) require_shape(dlogits, {n, classes}, "softmax_cross_entropy: dlogits");
-  const float* row = logits.f32();
+  const cpu::Values values(logits);
   const std::int64_t* label = labels.i64();
-  float* gradient = dlogits ? dlogits.f32() : nullptr;
+  const auto gradients = cpu::Values::optional(dlogits);
   const double everywhere = label_smoothing / static_cast<double>(classes);
   const double at_label = 1. - label_smoothing;
   LossSum result;
-  for (std::int64_t i = 0; i < n; ++i, row += classes, gradient += gradient == nullptr ? 0 : classes) {
+  for (std::int64_t i = 0; i < n; ++i) {
     if (label[i] < 0 || label[i] >= classes) {
       ++result.invalid;
-      if (gradient != nullptr) std::fill(gradient, gradient + classes, 0.f);
+      if (gradients) std::fill_n(gradients.write(i * classes, classes).data(), classes, 0.f);
       continue;
     }
+    const auto logits_here = values.read(i * classes, classes);
+    const float* row = logits_here.data();
     const float* largest = std::max_element(row, row + classes);
     double sum = 0.;
     for (std::int64_t j = 0; j < classes; ++j) sum += std::exp(static_cast<double>(row[j]) - *largest);
@@ -36,10 +39,11 @@ void CpuDevice::softmax_cross_entropy(const Tensor& logits, const Tensor& labels
     result.loss += log_sum - wanted;
     // NaN compares with nothing, so max_element may stop at it: a row with NaN is never correct.
     result.correct += largest == row + label[i] && !std::isnan(sum) ? 1 : 0;
-    if (gradient == nullptr) continue;
+    if (!gradients) continue;
+    const auto gradient = gradients.write(i * classes, classes);
     for (std::int64_t j = 0; j < classes; ++j) {
       const double slope = std::exp(row[j] - log_sum) - everywhere - (j == label[i] ? at_label : 0.);
-      gradient[j] = gradient_scale * static_cast<float>(slope);
+      gradient.data()[j] = gradient_scale * static_cast<float>(slope);
     }
   }
   write_loss(result, sums);

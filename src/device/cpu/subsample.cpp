@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/parallel.h"
+#include "device/cpu/values.h"
 
 namespace lockstep::device {
 
@@ -25,40 +26,48 @@ void check(const Tensor& fine, std::int64_t stride, const Tensor& coarse) {
                 "subsample: image out");
 }
 
+template <class Element>
+void keep_pixels(int threads, const Shape& in, std::int64_t stride, const Shape& out, const Element* from,
+                 Element* to) {
+  const std::int64_t before = (out[3] - in[3]) / 2;
+  cpu::for_each_chunk(threads, out[0] * out[1], 1, [=, &in, &out](std::int64_t row, std::int64_t) {
+    const Element* pixel = from + (row / out[1] * in[1] + row % out[1] * stride) * in[2] * in[3];
+    Element* result = to + row * out[2] * out[3];
+    for (std::int64_t column = 0; column < out[2]; ++column, pixel += stride * in[3], result += out[3]) {
+      std::fill(result, result + before, Element{});
+      std::fill(std::copy(pixel, pixel + in[3], result + before), result + out[3], Element{});
+    }
+  });
+}
+
+template <class Element>
+void put_pixels_back(int threads, const Shape& in, std::int64_t stride, const Shape& out, const Element* from,
+                     Element* to) {
+  const std::int64_t before = (out[3] - in[3]) / 2;
+  cpu::for_each_chunk(threads, in[0] * in[1], 1, [=, &in, &out](std::int64_t row, std::int64_t) {
+    Element* result = to + row * in[2] * in[3];
+    std::fill(result, result + in[2] * in[3], Element{});
+    if (row % in[1] % stride != 0) return;
+    const Element* gradient = from + (row / in[1] * out[1] + row % in[1] / stride) * out[2] * out[3];
+    for (std::int64_t column = 0; column < out[2]; ++column, gradient += out[3], result += stride * in[3]) {
+      std::copy(gradient + before, gradient + before + in[3], result);
+    }
+  });
+}
+
 }  // namespace
 
 void CpuDevice::subsample_forward(const Tensor& x, std::int64_t stride, const Tensor& y) {
   check(x, stride, y);
-  const Shape in = x.shape();
-  const Shape out = y.shape();
-  const std::int64_t before = (out[3] - in[3]) / 2;
-  const float* from = x.f32();
-  float* to = y.f32();
-  cpu::for_each_chunk(threads_, out[0] * out[1], 1, [=](std::int64_t row, std::int64_t) {
-    const float* pixel = from + (row / out[1] * in[1] + row % out[1] * stride) * in[2] * in[3];
-    float* result = to + row * out[2] * out[3];
-    for (std::int64_t column = 0; column < out[2]; ++column, pixel += stride * in[3], result += out[3]) {
-      std::fill(result, result + before, 0.f);
-      std::fill(std::copy(pixel, pixel + in[3], result + before), result + out[3], 0.f);
-    }
+  cpu::with_elements(x, y, [&](const auto* from, auto* to) {
+    keep_pixels(threads_, x.shape(), stride, y.shape(), from, to);
   });
 }
 
 void CpuDevice::subsample_backward(const Tensor& dy, std::int64_t stride, const Tensor& dx) {
   check(dx, stride, dy);
-  const Shape in = dx.shape();
-  const Shape out = dy.shape();
-  const std::int64_t before = (out[3] - in[3]) / 2;
-  const float* from = dy.f32();
-  float* to = dx.f32();
-  cpu::for_each_chunk(threads_, in[0] * in[1], 1, [=](std::int64_t row, std::int64_t) {
-    float* result = to + row * in[2] * in[3];
-    std::fill(result, result + in[2] * in[3], 0.f);
-    if (row % in[1] % stride != 0) return;
-    const float* gradient = from + (row / in[1] * out[1] + row % in[1] / stride) * out[2] * out[3];
-    for (std::int64_t column = 0; column < out[2]; ++column, gradient += out[3], result += stride * in[3]) {
-      std::copy(gradient + before, gradient + before + in[3], result);
-    }
+  cpu::with_elements(dy, dx, [&](const auto* from, auto* to) {
+    put_pixels_back(threads_, dx.shape(), stride, dy.shape(), from, to);
   });
 }
 

@@ -22,7 +22,7 @@ struct Scale {
 
 struct Axpy {
   float a;
-  __device__ void operator()(const float& x, float& y) const { y += a * x; }
+  __device__ float operator()(float x, float y) const { return y + a * x; }
 };
 
 struct Lerp {
@@ -62,7 +62,10 @@ void CudaDevice::scale(float a, const Tensor& x) {
 
 void CudaDevice::axpy(float a, const Tensor& x, const Tensor& y) {
   require_shape(y, x.shape(), "axpy: y");
-  cuda::update("axpy", stream(), Axpy{a}, cuda::reads<float>(x), cuda::updates<float>(y));
+  cuda::for_values(y, [&](auto type) {
+    using T = decltype(type);
+    cuda::map("axpy", stream(), Axpy{a}, cuda::writes<T>(y), cuda::reads<T>(x), cuda::reads<T>(y));
+  });
 }
 
 void CudaDevice::lerp(float weight, const Tensor& x, const Tensor& y) {

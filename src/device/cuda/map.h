@@ -2,7 +2,7 @@
 //
 // An operation is a small struct, copied to the device, whose call operator takes and gives f32:
 //   map("relu", stream, Relu(), writes<T>(y), reads<T>(x))               y[i] = op(x[i]...), y may be an x
-//   update("axpy", stream, Axpy{a}, reads<float>(x), updates<float>(y))  op(x[i], y[i]) changes what it
+//   update("lerp", stream, Lerp{w}, reads<float>(x), updates<float>(y))  op(x[i], y[i]) changes what it
 //   updates
 // All tensors of a call have the same number of elements. The name is in errors.
 #pragma once
