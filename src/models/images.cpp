@@ -23,7 +23,7 @@ nn::Variable channels_last(nn::Tape& tape, const nn::Variable& x, const ImageSha
   const auto& [channels, height, width] = image;
   const std::int64_t n = x.value.shape()[0];
   if (channels == 1) return tape.input(x.value.reshaped({n, height, width, 1}));
-  const device::Tensor images = tape.device().empty({n, height, width, channels});
+  const device::Tensor images = tape.device().empty({n, height, width, channels}, x.value.dtype());
   tape.device().nchw_to_nhwc(x.value.reshaped({n, channels, height, width}), images);
   return tape.input(images);
 }

@@ -32,8 +32,8 @@ class Model {
 
   // Samples that a micro-batch must have in training, the last one of an epoch too.
   virtual std::int64_t least_batch() const { return 1; }
-  // x is a micro-batch as stored, [n, sample shape...]; returns [n, outputs]: logits of classes, or
-  // predicted numbers.
+  // x is a micro-batch as stored, [n, sample shape...], in the type of the computation; returns [n, outputs]:
+  // logits of classes, or predicted numbers.
   virtual nn::Variable forward(nn::Tape& tape, const nn::Variable& x) const = 0;
 
  protected:

@@ -57,7 +57,7 @@ std::span<const ModelEntry> models() {
 
 std::unique_ptr<Model> make_model(std::string_view name, const ModelOptions& options,
                                   std::span<const std::int64_t> sample_shape, std::int64_t outputs,
-                                  std::uint64_t seed, device::Device& device) {
+                                  std::uint64_t seed, device::Device& device, device::DType compute) {
   const auto entry =
       std::find_if(table.begin(), table.end(), [&](const ModelEntry& e) { return e.name == name; });
   if (entry == table.end()) {
@@ -70,7 +70,7 @@ std::unique_ptr<Model> make_model(std::string_view name, const ModelOptions& opt
   }
   check(options, sample_shape, outputs);
   std::unique_ptr<Model> model = entry->make(options, sample_shape, outputs, device);
-  model->parameters().allocate(seed);
+  model->parameters().allocate(seed, compute);
   return model;
 }
 

@@ -51,12 +51,12 @@ Variable BatchNorm2d::operator()(Tape& tape, const Variable& x, const Variable& 
   const Parameter& scale = tape.parameters()[scale_];
   const Parameter& shift = tape.parameters()[shift_];
   const device::ChannelMoments moments = this->moments(tape, x.value);
-  const device::Tensor y = tape.device().empty(x.value.shape());
+  const device::Tensor y = tape.device().empty(x.value.shape(), x.value.dtype());
   tape.device().batch_norm_forward(x.value, moments, scale.value, shift.value, residual.value, activation, y);
   const auto backward = [x, residual, moments, y, activation, &scale, &shift](Tape& t,
                                                                               const device::Tensor& dy) {
     // The residual's gradient is what becomes of dy.
-    const device::Tensor dx = residual.needs_gradient() ? t.device().empty(dy.shape()) : dy;
+    const device::Tensor dx = residual.needs_gradient() ? t.device().empty(dy.shape(), dy.dtype()) : dy;
     t.device().batch_norm_backward(x.value, moments, scale.value, activation, y, dy,
                                    t.accumulates(scale.index), dx, scale.gradient, shift.gradient);
     t.finish_use(shift.index);

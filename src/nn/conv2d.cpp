@@ -34,9 +34,10 @@ Variable Conv2d::operator()(Tape& tape, const Variable& x, device::Activation ac
                             name_, kernel_, kernel_, in.text()));
   }
   const device::Tensor y = tape.device().empty({in[0], device::window_output(in[1], kernel_, options_),
-                                                device::window_output(in[2], kernel_, options_), out_});
+                                                device::window_output(in[2], kernel_, options_), out_},
+                                               x.value.dtype());
   const Parameter* bias = bias_ ? &tape.parameters()[*bias_] : nullptr;
-  tape.device().conv2d_forward(x.value, weight.value, bias != nullptr ? bias->value : device::Tensor(),
+  tape.device().conv2d_forward(x.value, weight.compute, bias != nullptr ? bias->value : device::Tensor(),
                                options_, activation, y);
   const auto backward = [x, y, activation, options = options_, &weight, bias](Tape& t,
                                                                               const device::Tensor& dy) {
@@ -46,8 +47,8 @@ Variable Conv2d::operator()(Tape& tape, const Variable& x, device::Activation ac
     if (bias != nullptr) t.finish_use(bias->index);
     t.finish_use(weight.index);
     if (!x.needs_gradient()) return;
-    const device::Tensor dx = t.device().empty(x.value.shape());
-    t.device().conv2d_backward_data(dy, weight.value, options, dx);
+    const device::Tensor dx = t.device().empty(x.value.shape(), x.value.dtype());
+    t.device().conv2d_backward_data(dy, weight.compute, options, dx);
     t.add_gradient(x, dx);
   };
   if (bias == nullptr) return tape.record(y, x.needs_gradient(), {weight.index}, backward);

@@ -7,7 +7,7 @@ Variable dropout(Tape& tape, const Variable& x, double probability) {
   // setting.
   const std::int64_t layer = tape.next_dropout_layer();
   if (!tape.training() || probability == 0.) return x;
-  const device::Tensor y = tape.device().empty(x.value.shape());
+  const device::Tensor y = tape.device().empty(x.value.shape(), x.value.dtype());
   const device::Tensor mask = tape.device().empty(x.value.shape(), device::DType::u8);
   const ForwardContext& context = tape.context();
   tape.device().dropout_forward(x.value, {context.seed, context.step, layer, probability}, context.sample_ids,

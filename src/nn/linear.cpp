@@ -10,8 +10,8 @@ Linear::Linear(ParameterSet& parameters, const std::string& name, std::int64_t i
 Variable Linear::operator()(Tape& tape, const Variable& x, device::Activation activation) const {
   const Parameter& weight = tape.parameters()[weight_];
   const Parameter& bias = tape.parameters()[bias_];
-  const device::Tensor y = tape.device().empty({x.value.shape()[0], out_});
-  tape.device().linear_forward(x.value, weight.value, bias.value, activation, y);
+  const device::Tensor y = tape.device().empty({x.value.shape()[0], out_}, x.value.dtype());
+  tape.device().linear_forward(x.value, weight.compute, bias.value, activation, y);
   const auto backward = [x, y, activation, &weight, &bias](Tape& t, const device::Tensor& dy) {
     if (activation == device::Activation::relu) t.device().relu_backward(dy, y, dy);
     t.device().linear_backward_weights(x.value, dy, t.accumulates(weight.index), weight.gradient,
@@ -19,8 +19,8 @@ Variable Linear::operator()(Tape& tape, const Variable& x, device::Activation ac
     t.finish_use(bias.index);
     t.finish_use(weight.index);
     if (!x.needs_gradient()) return;
-    const device::Tensor dx = t.device().empty(x.value.shape());
-    t.device().linear_backward_data(dy, weight.value, dx);
+    const device::Tensor dx = t.device().empty(x.value.shape(), x.value.dtype());
+    t.device().linear_backward_data(dy, weight.compute, dx);
     t.add_gradient(x, dx);
   };
   return tape.record(y, x.needs_gradient(), {weight.index, bias.index}, backward);

@@ -60,7 +60,8 @@ void ParameterSet::allocate_buffers() {
   }
 }
 
-void ParameterSet::allocate(std::uint64_t seed) {
+void ParameterSet::allocate(std::uint64_t seed, device::DType compute) {
+  compute_type_ = compute;
   std::int64_t all_elements = 0;
   for (const bool decay : {true, false}) {
     ParameterGroup group;
@@ -76,13 +77,11 @@ void ParameterSet::allocate(std::uint64_t seed) {
     }
     if (group.members.empty()) continue;
     group.values = device_.zeros({elements});
+    if (compute != device::DType::f32) group.compute = device_.empty({elements}, compute);
     all_elements += elements;
-    for (const std::size_t index : group.members) {
-      Parameter& parameter = parameters_[index];
-      parameter.value = group.values.slice(parameter.offset, parameter.shape);
-    }
     groups_.push_back(std::move(group));
   }
+  place_values();
   use_gradients(device_.zeros({all_elements}));
   std::vector<float> host;
   for (const Parameter& parameter : parameters_) {
@@ -90,7 +89,24 @@ void ParameterSet::allocate(std::uint64_t seed) {
     initialize(initializers_[parameter.index], seed, parameter.name, host);
     device_.upload(host, parameter.value);
   }
+  refresh_compute();
   allocate_buffers();
+}
+
+void ParameterSet::place_values() {
+  for (ParameterGroup& group : groups_) {
+    if (compute_type_ == device::DType::f32) group.compute = group.values;
+  }
+  for (Parameter& parameter : parameters_) {
+    const ParameterGroup& group = groups_[parameter.group];
+    parameter.value = group.values.slice(parameter.offset, parameter.shape);
+    parameter.compute = group.compute.slice(parameter.offset, parameter.shape);
+  }
+}
+
+void ParameterSet::refresh_compute() {
+  if (compute_type_ == device::DType::f32) return;
+  for (const ParameterGroup& group : groups_) device_.cast(group.values, group.compute);
 }
 
 std::int64_t ParameterSet::element_count() const {
@@ -107,9 +123,8 @@ const Parameter* ParameterSet::find(std::string_view name) const {
 
 void ParameterSet::exchange_values(std::span<device::Tensor> group_buffers) {
   for (std::size_t i = 0; i < groups_.size(); ++i) std::swap(groups_[i].values, group_buffers[i]);
-  for (Parameter& parameter : parameters_) {
-    parameter.value = groups_[parameter.group].values.slice(parameter.offset, parameter.shape);
-  }
+  place_values();
+  refresh_compute();
 }
 
 void ParameterSet::use_gradients(const device::Tensor& flat) {
@@ -126,6 +141,7 @@ void ParameterSet::export_values(std::size_t index, std::span<float> host) const
 
 void ParameterSet::import_values(std::size_t index, std::span<const float> host) {
   device_.upload(host, parameters_.at(index).value);
+  refresh_compute();
 }
 
 }  // namespace lockstep::nn
