@@ -1,5 +1,6 @@
 #include "train/config.h"
 
+#include "optim/loss_scale.h"
 #include "train/config_setters.h"
 
 namespace lockstep::train {
@@ -88,8 +89,15 @@ std::vector<Key> make_keys() {
        one_of(&C::train, &C::Train::device, {"auto", "cpu", "cuda"})},
       {"train.device_memory", "0.9", "share of a GPU's free memory that a rank takes at its start", allowed,
        real(&C::train, &C::Train::device_memory, 0.01, 1)},
-      {"train.precision", "f32", "of activations and products: f32, bf16, or fp16 with loss scaling", refused,
-       one_of(&C::train, &C::Train::precision, {"f32", "bf16", "fp16"})},
+      {"train.precision", "f32", "of activations and products: f32, bf16, or fp16, which scales the loss",
+       refused, one_of(&C::train, &C::Train::precision, {"f32", "bf16", "fp16"})},
+      {"train.loss_scale", "1024",
+       "fp16: factor of the loss, summed over a micro-batch, at the start; it halves whenever gradients "
+       "overflow",
+       allowed,
+       power_of_two(&C::train, &C::Train::loss_scale, optim::LossScale::least, optim::LossScale::most)},
+      {"train.loss_scale_growth", "2000", "fp16: updates without an overflow after which the factor doubles",
+       allowed, whole(&C::train, &C::Train::loss_scale_growth, 1)},
 
       {"eval.every", "0", "steps between evaluations on the test split; 0: only at the end", allowed,
        whole(&C::eval, &C::Eval::every, 0)},

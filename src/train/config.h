@@ -60,6 +60,8 @@ struct Config {
     std::string device;
     double device_memory = 0;  // share of a GPU's free memory that is taken at the start
     std::string precision;     // the weights themselves, their gradients and the optimizer's state are f32
+    double loss_scale = 0;     // fp16: at the start, a power of two
+    std::int64_t loss_scale_growth = 0;  // updates
   } train;
   struct Eval {
     std::int64_t every = 0;  // steps; 0: only at the end

@@ -47,6 +47,8 @@ const std::vector<Rule>& rules() {
       {"optim.decay_steps", "optim.schedule", {"wsd"}},
       {"optim.min_lr", "optim.schedule", {"linear", "cosine", "wsd"}},
       {"train.label_smoothing", "train.loss", {"cross_entropy"}},
+      {"train.loss_scale", "train.precision", {"fp16"}},
+      {"train.loss_scale_growth", "train.precision", {"fp16"}},
       {"model.hidden", "model.name", {"mlp", "cnn"}},
       {"model.channels", "model.name", {"cnn"}},
       {"model.depth", "model.name", {"resnet"}},

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <stdexcept>
 
@@ -26,6 +27,13 @@ double parse_real_number(const std::string& text, double least, double most) {
   throw std::invalid_argument(std::isinf(most)
                                   ? fmt::format("a number of at least {} is wanted", least)
                                   : fmt::format("a number from {} to {} is wanted", least, most));
+}
+
+double parse_power_of_two(const std::string& text, double least, double most) {
+  int exponent = 0;
+  const double value = parse_real_number(text, least, most);
+  if (std::frexp(value, &exponent) == 0.5) return value;
+  throw std::invalid_argument(fmt::format("a power of two from {} to {} is wanted", least, most));
 }
 
 bool parse_flag(const std::string& text) {

@@ -19,6 +19,7 @@ using Setter = std::function<void(Config&, const std::string&)>;
 inline constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max();
 
 std::int64_t parse_whole_number(const std::string& text, std::int64_t least, std::int64_t most);
+double parse_power_of_two(const std::string& text, double least, double most);
 double parse_real_number(const std::string& text, double least, double most);
 bool parse_flag(const std::string& text);
 std::vector<std::int64_t> parse_sizes(const std::string& text);
@@ -39,6 +40,13 @@ template <typename Section>
 Setter real(Section Config::*section, double Section::*member, double least, double most = HUGE_VAL) {
   return [=](Config& config, const std::string& text) {
     config.*section.*member = parse_real_number(text, least, most);
+  };
+}
+
+template <typename Section>
+Setter power_of_two(Section Config::*section, double Section::*member, double least, double most) {
+  return [=](Config& config, const std::string& text) {
+    config.*section.*member = parse_power_of_two(text, least, most);
   };
 }
 

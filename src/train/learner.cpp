@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -11,10 +12,15 @@
 #include "nn/batch_norm2d.h"
 #include "nn/tape.h"
 #include "optim/gradient_norm.h"
+#include "train/identity.h"
 
 namespace lockstep::train {
 
 namespace {
+
+// In a checkpoint and in the hash of the state.
+constexpr const char* loss_scale_key = "loss_scale";
+constexpr const char* good_steps_key = "loss_scale_good_steps";
 
 device::Shape batch_shape(std::int64_t size, const std::vector<std::int64_t>& sample_shape) {
   std::vector<std::int64_t> shape{size};
@@ -25,6 +31,12 @@ device::Shape batch_shape(std::int64_t size, const std::vector<std::int64_t>& sa
 std::vector<std::int64_t> extents(const device::Shape& shape) {
   const auto sizes = shape.sizes();
   return {sizes.begin(), sizes.end()};
+}
+
+// The type that a network is computed in.
+device::DType type_of(const std::string& precision) {
+  if (precision == "bf16") return device::DType::bf16;
+  return precision == "fp16" ? device::DType::f16 : device::DType::f32;
 }
 
 // What a GPU's memory is used for.
@@ -54,17 +66,20 @@ Learner::Learner(const Config& config, std::unique_ptr<device::Device> device,
     : seed_(config.run.seed),
       sample_shape_(sample_shape),
       device_(std::move(device)),
-      objective_(config.train) {
+      objective_(config.train),
+      initial_loss_scale_(config.train.loss_scale, config.train.loss_scale_growth) {
   const models::ModelOptions model{config.model.hidden, config.model.channels, config.model.dropout,
                                    config.model.depth};
   const device::MemoryUse parameters(*device_, parameters_use);
-  model_ = models::make_model(config.model.name, model, sample_shape, outputs, seed_, *device_);
+  model_ = models::make_model(config.model.name, model, sample_shape, outputs, seed_, *device_,
+                              type_of(config.train.precision));
   const optim::OptimizerOptions optimizer{config.optim.momentum, config.optim.weight_decay,
                                           config.optim.beta1, config.optim.beta2, config.optim.eps};
   const device::MemoryUse state(*device_, optimizer_use);
   optimizer_ = optim::make_optimizer(config.optim.name, optimizer, model_->parameters());
   const device::MemoryUse average(*device_, average_use);
   if (config.optim.ema_decay > 0) average_.emplace(config.optim.ema_decay, model_->parameters());
+  if (precision() == device::DType::f16) loss_scale_ = initial_loss_scale_;
 }
 
 void Learner::check_micro_batches(std::int64_t micro_batch, std::int64_t samples) const {
@@ -87,14 +102,18 @@ Learner::Sent Learner::send(const data::Batch& batch) const {
 device::Tensor Learner::receive(const Sent& sent) const {
   device_->receive(sent.x);
   if (sent.targets) device_->receive(sent.targets);
-  return sent.x;
+  if (precision() == device::DType::f32) return sent.x;
+  const device::Tensor narrow = device_->empty(sent.x.shape(), precision());
+  device_->cast(sent.x, narrow);
+  return narrow;
 }
 
 Trained Learner::train(const data::Batch& batch, const Sent& sent, std::int64_t step, bool accumulate,
                        const std::function<void(std::size_t)>& on_gradient_final) {
   const device::MemoryUse use(*device_, training_use);
   std::optional<Span> span(std::in_place, trace_, "forward", "compute");
-  nn::Tape tape(model_->parameters(), {true, seed_, step, batch.ids});
+  nn::Tape tape(model_->parameters(),
+                {true, seed_, step, batch.ids, static_cast<float>(loss_scale().value_or(1.))});
   const nn::Variable outputs = model_->forward(tape, tape.input(receive(sent)));
   const device::Tensor sums = objective_(tape, outputs, sent.targets);
   span.emplace(trace_, "backward", "compute");
@@ -152,13 +171,25 @@ void Learner::absorb_statistics(std::span<const float> values) {
   nn::update_running_statistics(model_->parameters(), one);
 }
 
+std::optional<double> Learner::loss_scale() const {
+  return loss_scale_ ? std::optional(loss_scale_->value()) : std::nullopt;
+}
+
+std::string Learner::meet_overflow(double norm) {
+  if (!loss_scale_ || std::isfinite(norm) || !loss_scale_->reject()) return {};
+  return fmt::format("gradients have overflowed; the loss scale falls from {} to {}",
+                     2. * loss_scale_->value(), loss_scale_->value());
+}
+
 double Learner::gradient_norm(double gradient_scale) const {
-  return optim::gradient_norm(model_->parameters(), gradient_scale);
+  return optim::gradient_norm(model_->parameters(), gradient_scale / loss_scale().value_or(1.));
 }
 
 void Learner::update(double learning_rate, double gradient_scale) {
   ++updates_;
-  optimizer_->step({learning_rate, gradient_scale, updates_});
+  optimizer_->step({learning_rate, gradient_scale / loss_scale().value_or(1.), updates_});
+  model_->parameters().refresh_compute();
+  if (loss_scale_) loss_scale_->accept();
   if (average_) average_->update();
 }
 
@@ -200,10 +231,27 @@ void Learner::restore(const Snapshot& snapshot, std::int64_t updates) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     device_->upload(std::span<const float>(snapshot.values_[i]), tensors[i].tensor);
   }
+  model_->parameters().refresh_compute();
+  if (loss_scale_) loss_scale_ = initial_loss_scale_;
+}
+
+void Learner::write(checkpoint::State& state) const {
+  if (!loss_scale_) return;
+  state.values[loss_scale_key] = loss_scale_->value();
+  state.values[good_steps_key] = loss_scale_->good_steps();
+}
+
+void Learner::read(const checkpoint::State& state) {
+  if (!loss_scale_ || !state.values.contains(loss_scale_key)) return;
+  loss_scale_->restore(real_value(state, loss_scale_key), int_value(state, good_steps_key));
 }
 
 StateHash Learner::state_hash() const {
   std::vector<StateHash::Part> parts{{"updates", static_cast<std::uint64_t>(updates_)}};
+  if (loss_scale_) {
+    parts.push_back({loss_scale_key, std::bit_cast<std::uint64_t>(loss_scale_->value())});
+    parts.push_back({good_steps_key, static_cast<std::uint64_t>(loss_scale_->good_steps())});
+  }
   for (const Named& named : state_tensors()) parts.push_back({named.name, hash_of(*device_, named.tensor)});
   return whole_of(std::move(parts));
 }
@@ -227,7 +275,9 @@ std::int64_t Learner::parameter_count() const {
 }
 
 std::string Learner::environment() const {
-  return device_->description();
+  const std::string arithmetic = device_->arithmetic(precision());
+  return arithmetic.empty() ? device_->description()
+                            : fmt::format("{} {}", device_->description(), arithmetic);
 }
 
 }  // namespace lockstep::train

@@ -15,6 +15,7 @@
 #include "data/batch.h"
 #include "device/device.h"
 #include "models/model.h"
+#include "optim/loss_scale.h"
 #include "optim/optimizer.h"
 #include "optim/weight_average.h"
 #include "train/config.h"
@@ -51,8 +52,8 @@ class Learner {
   Sent send(const data::Batch& batch) const;
 
   // Forward and backward of one micro-batch, which was sent, at `step` (steps done before it). The gradient
-  // of the SUM of the losses replaces the gradients or, with `accumulate`, is added to them.
-  // `on_gradient_final` as for nn::BackwardOptions.
+  // of the SUM of the losses, times the loss scale, replaces the gradients or, with `accumulate`, is added to
+  // them. `on_gradient_final` as for nn::BackwardOptions.
   Trained train(const data::Batch& batch, const Sent& sent, std::int64_t step, bool accumulate,
                 const std::function<void(std::size_t parameter)>& on_gradient_final = {});
   Trained train(const data::Batch& batch, std::int64_t step, bool accumulate,
@@ -85,6 +86,12 @@ class Learner {
   void use_gradients(const device::Tensor& flat) { model_->parameters().use_gradients(flat); }
   device::Device& device() const { return *device_; }
 
+  // fp16: the factor of the loss, which the norm and the update take out again; none in other types.
+  std::optional<double> loss_scale() const;
+  // What happened where `norm`, that of the whole step, shows that gradients have overflowed because of the
+  // loss scale: it was halved, and the step makes no update. Else empty, and nothing has happened.
+  std::string meet_overflow(double norm);
+
   // L2 norm over all gradients times `gradient_scale`.
   double gradient_norm(double gradient_scale) const;
 
@@ -105,11 +112,16 @@ class Learner {
     std::vector<std::vector<float>> values_;
   };
   Snapshot snapshot() const;
+  // The loss scale is that of the start again.
   void restore(const Snapshot& snapshot, std::int64_t updates);
-  // Of the same tensors, and of updates().
+  // What a checkpoint holds beside tensors and updates(): the loss scale. One without leaves it as it is.
+  void write(checkpoint::State& state) const;
+  void read(const checkpoint::State& state);
+  // Of the same tensors, of updates() and of the loss scale.
   StateHash state_hash() const;
 
   std::int64_t parameter_count() const;
+  device::DType precision() const { return model_->parameters().compute_type(); }
   // What bitwise equality depends on, in one line.
   std::string environment() const;
 
@@ -130,6 +142,8 @@ class Learner {
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::optional<optim::WeightAverage> average_;
   Objective objective_;
+  optim::LossScale initial_loss_scale_;
+  std::optional<optim::LossScale> loss_scale_;  // fp16
   std::int64_t updates_ = 0;
 };
 

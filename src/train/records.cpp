@@ -98,6 +98,7 @@ void Records::step(std::int64_t step, std::int64_t epoch, std::int64_t samples, 
                                 {"time/data_seconds", report.data_seconds},
                                 {"time/samples_per_second", samples_per_second}};
     if (report.accuracy) scalars.push_back({"train/accuracy", *report.accuracy});
+    if (report.loss_scale) scalars.push_back({"train/loss_scale", *report.loss_scale});
     tensorboard_->add(step, scalars);
   }
   board_.update([&](Status& status) {

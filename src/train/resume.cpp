@@ -80,6 +80,7 @@ void read_into(Learner& learner, comm::Group& comm, const checkpoint::Loaded& lo
   // Checkpoints of before there were skipped steps do not tell the updates.
   const checkpoint::State& state = loaded.state();
   learner.restore(snapshot, state.values.contains("updates") ? int_value(state, "updates") : state.step);
+  learner.read(state);
 }
 
 // Nothing where it is damaged or gone; told by rank 0.

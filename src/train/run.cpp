@@ -289,6 +289,8 @@ void Run::take_step() {
   step_seconds_ = std::max(report.seconds, 0.9 * step_seconds_);
   if (!report.anomaly.empty()) {
     meet_anomaly(at, report);
+  } else if (!report.overflow.empty()) {
+    skip(at, report, "overflow", report.overflow);
   } else {
     guard_.accept(report.loss);
     ++step_;
@@ -347,6 +349,7 @@ checkpoint::State Run::state() const {
   state.values["job"] = setting_.attempt.token();
   state.values["evaluated_step"] = evaluated_step_;
   state.values["rollback_step"] = save_scheduled() ? step_ : rollback_step_;
+  learner_->write(state);
   guard_.write(state);
   best_.write(state);
   return state;

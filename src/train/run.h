@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "checkpoint/save.h"
@@ -113,7 +114,9 @@ class Run {
 
   // What happens to a step that the guard refused (run_anomaly.cpp).
   void meet_anomaly(const data::Position& at, const StepReport& report);
-  void skip(const data::Position& at, const StepReport& report, const std::string& what);
+  // `event`: what events.csv calls it.
+  void skip(const data::Position& at, const StepReport& report, std::string_view event,
+            const std::string& what);
   void roll_back(const std::string& what);
   std::vector<PassedOver> passed_over(std::int64_t from, std::int64_t to) const;
   std::string worst_sample(const StepReport& report) const;

@@ -33,6 +33,11 @@ void Run::announce() const {
         "SLURM_CPUS_PER_TASK to at most that",
         threads_, cpus));
   }
+  if (learner_->device().kind() == "cpu" && config_.train.precision == "fp16") {
+    setting_.log.agreed_warning(
+        "train.precision = fp16 is slow on a CPU, which computes in f32 and rounds: take bf16 where it has "
+        "instructions for that (lscpu: avx512_bf16), f32 elsewhere");
+  }
   if (step_ > 0) {
     setting_.log.info(fmt::format("resumed from step {} of {}", step_, config_.train.steps));
   }

@@ -24,7 +24,7 @@ void Run::meet_anomaly(const data::Position& at, const StepReport& report) {
   }
   guard_.reject(bad, what);
   if (config_.guard.anomaly == "skip") {
-    skip(at, report, what);
+    skip(at, report, "skipped", what);
   } else {
     roll_back(what);
   }
@@ -44,13 +44,14 @@ std::string Run::worst_sample(const StepReport& report) const {
                      worst.sample - shard.first_id, shard.file.string());
 }
 
-void Run::skip(const data::Position& at, const StepReport& report, const std::string& what) {
+void Run::skip(const data::Position& at, const StepReport& report, std::string_view event,
+               const std::string& what) {
   ++step_;
   samples_ += report.samples;
   setting_.log.agreed_warning(fmt::format("step {} makes no update: {}", step_, what));
   if (!records_) return;
   records_->step(step_, at.epoch, samples_, report);
-  records_->event(step_, "skipped", what);
+  records_->event(step_, event, what);
 }
 
 void Run::roll_back(const std::string& what) {

@@ -195,6 +195,9 @@ Sign Stepper::update(StepReport& report) {
   // The gradients are those of the sum of the losses: the mean comes in here, once, with the clipping.
   const double mean = 1.0 / static_cast<double>(report.samples);
   report.gradient_norm = learner_.gradient_norm(mean);
+  report.overflow = learner_.meet_overflow(report.gradient_norm);
+  report.loss_scale = learner_.loss_scale();
+  if (!report.overflow.empty()) return Sign::gradient;
   report.anomaly = Guard::fault_of_gradient(report.gradient_norm);
   // An infinity would never leave the running statistics again.
   if (report.anomaly.empty() && !statistics_.finite(packet_.values(sample_count))) {
@@ -204,6 +207,7 @@ Sign Stepper::update(StepReport& report) {
   if (!report.anomaly.empty()) return Sign::gradient;
   const double clip = optim::clip_coefficient(report.gradient_norm, config_.optim.clip_norm);
   learner_.update(report.learning_rate, mean * clip);
+  report.loss_scale = learner_.loss_scale();
   statistics_.apply(packet_.values(sample_count));
   report.update_seconds = monotonic_seconds() - begin;
   report.compute_seconds += report.update_seconds;

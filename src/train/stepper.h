@@ -36,7 +36,10 @@ struct StepReport {
   // On the batch, before the update; none where the targets are numbers.
   std::optional<double> accuracy;
   double learning_rate = 0;
-  double gradient_norm = 0;  // of the mean gradient, before clipping; NaN where it was not computed
+  double gradient_norm = 0;          // of the mean gradient, before clipping; NaN where it was not computed
+  std::optional<double> loss_scale;  // fp16, after the step
+  // What the loss scale did where gradients have overflowed: the step was made without an update. Else empty.
+  std::string overflow;
   // Why the guard refused the step, decided from reduced values (C8): nothing was changed. Else empty.
   std::string anomaly;
   Suspects suspects;  // then: the samples that it may be due to
