@@ -84,6 +84,8 @@ TEST_CASE("faults name file, line and the way out", "[config]") {
   CHECK_THAT(problem_of(small + "[optim]\nschedule = cosin\n"),
              Catch::Contains("one of constant, linear, cosine, wsd"));
   CHECK_THAT(problem_of(small + "[optim]\nlr = nan\n"), Catch::Contains("optim.lr = nan"));
+  CHECK_THAT(problem_of(small + "[train]\nloss_scale = 1000\n"),
+             Catch::Contains("a power of two from 1 to 1099511627776 is wanted"));
   CHECK_THAT(problem_of(""), Catch::Contains("data.train"));
   CHECK_THAT(problem_of(small + "garbage\n"), Catch::Contains("run.conf:3: \"garbage\" is neither"));
   CHECK_THAT(problem_of(small, {"--trian.steps=3"}, ExitCode::usage),

@@ -1,3 +1,4 @@
+#include "device/cpu/bf16_support.h"
 #include "device/cpu/convolution_cache.h"
 #include "device/cpu/cpu_device.h"
 
@@ -17,10 +18,12 @@ cpu::ConvolutionShape shape_of(const Tensor& x, const Shape& weight, const Tenso
           false, false, x.dtype()};
 }
 
-// Those of f16 are never made by oneDNN.
+// nullptr where it is to be made in f32.
 cpu::Convolution* of_type(const cpu::ConvolutionShape& shape, cpu::ConvolutionCache& cache,
                           cpu::Convolution* (cpu::ConvolutionCache::*find)(const cpu::ConvolutionShape&)) {
-  return shape.type == DType::f16 ? nullptr : (cache.*find)(shape);
+  if (shape.type == DType::f16) return nullptr;
+  if (shape.type == DType::bf16 && cpu::bf16_instructions().empty()) return nullptr;
+  return (cache.*find)(shape);
 }
 
 void reorder_weights(cpu::Convolution& convolution, bool gradient, dnnl::stream& stream) {

@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <string_view>
 
 #include "core/error.h"
+#include "device/cpu/bf16_support.h"
 #include "device/cpu/convolution_cache.h"
 #include "device/cpu/matmul_cache.h"
 #include "device/cpu/parallel.h"
@@ -58,20 +60,8 @@ std::string CpuDevice::description() const {
 
 std::string CpuDevice::arithmetic(DType type) const {
   if (type == DType::f32) return {};
-  if (type == DType::bf16) {
-    switch (dnnl::get_effective_cpu_isa()) {
-      case dnnl::cpu_isa::avx512_core:
-      case dnnl::cpu_isa::avx512_core_vnni:
-        return "bf16 by avx512";
-      case dnnl::cpu_isa::avx512_core_bf16:
-        return "bf16 by avx512_bf16";
-      case dnnl::cpu_isa::avx512_core_amx:
-        return "bf16 by amx";
-      default:
-        break;
-    }
-  }
-  return fmt::format("{} by f32", name_of(type));
+  const std::string_view instructions = type == DType::bf16 ? cpu::bf16_instructions() : std::string_view();
+  return fmt::format("{} by {}", name_of(type), instructions.empty() ? "f32" : instructions);
 }
 
 Tensor CpuDevice::widened(const Tensor& x) {

@@ -1,7 +1,7 @@
 // The operations on the host's cores. Convolutions and matrix products are oneDNN's (its own choice of
 // instruction set); the rest are fused loops of ours. One file per operation.
 //
-// bf16: products are oneDNN's where it has a kernel for the shape on this processor (AVX-512 and AMX). All
+// bf16: products are oneDNN's where it has a kernel for the shape on this processor (avx512_bf16, AMX). All
 // other products of 16-bit types are made in f32, from copies, and rounded once: right, and slower than f32
 // itself.
 #pragma once

@@ -17,6 +17,7 @@ memory::desc matrix(std::int64_t rows, std::int64_t columns, memory::data_type t
 }
 
 std::optional<Matmul> make(const MatmulShape& s, const dnnl::engine& engine) {
+  if (bf16_instructions().empty()) return std::nullopt;
   constexpr auto bf16 = memory::data_type::bf16;
   constexpr auto f32 = memory::data_type::f32;
   const memory::desc a = matrix(s.m, s.k, bf16, s.a_transposed);
