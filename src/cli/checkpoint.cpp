@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <boost/program_options.hpp>
 #include <cstdio>
 #include <utility>
@@ -109,9 +110,14 @@ int info(const std::string& path) {
 std::string state_hash(const checkpoint::Verified& file) {
   std::vector<train::StateHash::Part> parts;
   for (const auto& [name, hash] : file.hashes) parts.push_back({name, hash});
-  if (const auto at = file.state.values.find("updates"); at != file.state.values.end()) {
-    if (const auto* updates = std::get_if<std::int64_t>(&at->second)) {
-      parts.push_back({at->first, static_cast<std::uint64_t>(*updates)});
+  // Learner::state_hash(): the latter two in fp16 alone.
+  for (const char* key : {"updates", "loss_scale", "loss_scale_good_steps"}) {
+    const auto at = file.state.values.find(key);
+    if (at == file.state.values.end()) continue;
+    if (const auto* number = std::get_if<std::int64_t>(&at->second)) {
+      parts.push_back({key, static_cast<std::uint64_t>(*number)});
+    } else if (const auto* real = std::get_if<double>(&at->second)) {
+      parts.push_back({key, std::bit_cast<std::uint64_t>(*real)});
     }
   }
   return train::hash_text(train::whole_of(std::move(parts)).whole);
