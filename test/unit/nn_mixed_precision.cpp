@@ -92,9 +92,8 @@ TEST_CASE("gradients in 16 bits are near those in f32, and carry the loss scale"
     }
     return std::sqrt(difference / norm);
   };
-  const std::vector<float> wanted = gradient(DType::f32, 1.f);
-  const double unit = dtype == DType::bf16 ? 0x1p-8 : 0x1p-11;
-  // Twenty layers round one after the other, and ReLUs near 0 take the other side.
-  const double most = (model == "resnet" ? 40. : 4.) * unit;
-  CHECK(apart(gradient(dtype, 256.f), wanted, 256.f) < most);
+  // A ReLU near 0 that takes the other side moves the gradient of six samples by tenths.
+  CHECK(apart(gradient(dtype, 256.f), gradient(DType::f32, 1.f), 256.f) < 0.3);
+  // Without a limit of the exponent, a power of two comes out as it went in.
+  if (dtype == DType::bf16) CHECK(apart(gradient(dtype, 256.f), gradient(dtype, 1.f), 256.f) == 0.);
 }
