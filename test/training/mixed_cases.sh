@@ -3,7 +3,7 @@
 # shellcheck disable=SC2154 # what `test` and lib.sh set
 
 # Begins with a scale that overflows and doubles it after every other update: it falls and grows all through the run.
-restless=(--train.precision=fp16 --train.loss_scale=67108864 --train.loss_scale_growth=2 --train.steps=30)
+restless=(--train.precision=fp16 --train.loss_scale=67108864 --train.loss_scale_growth=2 --train.steps=18)
 
 # scale_of RUN: what the newest checkpoint has.
 scale_of() { h5dump -a /meta/loss_scale -a /meta/loss_scale_good_steps "$(newest "$1")" | sed -n 's/.*(0): //p' | xargs; }
@@ -49,7 +49,8 @@ case_networks_learn_in_sixteen_bits_as_in_f32() {
 
 case_overflows_halve_the_loss_scale_and_training_goes_on() {
   local run=$scratch/overflow
-  ranks 2 "$conf" --run.dir="$run" "${restless[@]}" --log-hash --train.loss_scale=1099511627776 --train.steps=40 >"$run.log" 2>&1 || {
+  ranks 2 "$conf" --run.dir="$run" "${restless[@]}" --train.loss_scale=1099511627776 --train.steps=40 \
+    --eval.every=0 --checkpoint.every=0 >"$run.log" 2>&1 || {
     cat "$run.log"
     return 1
   }
