@@ -1,5 +1,6 @@
 // The reducer behind ReduceMode::fast: gradients accumulate over the rank's lanes in one buffer, of which
-// each bucket goes through the communicator's all-reduce.
+// each bucket goes through the communicator's all-reduce: itself, or rounded to 16 bits in a buffer of its
+// own.
 #pragma once
 
 #include <vector>
@@ -21,8 +22,11 @@ class FastReducer final : public Reducer {
   void start(std::size_t bucket) override;
   device::Tensor complete() override;
 
+  device::Tensor on_wire(const Slice& bucket) const;
+
   device::Tensor gradient_;
-  bool empty_ = true;  // no lane has brought anything
+  device::Tensor rounded_;  // as large; empty where the gradient itself travels
+  bool empty_ = true;       // no lane has brought anything
   std::vector<Pending> sums_;
 };
 

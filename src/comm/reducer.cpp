@@ -14,8 +14,8 @@ namespace lockstep::comm {
 namespace {
 
 // Buckets of whole cache lines for each rank, so that slices are equal but in the last one.
-std::int64_t whole_slices(std::int64_t bucket, int ranks) {
-  constexpr std::int64_t line = 64 / sizeof(float);
+std::int64_t whole_slices(std::int64_t bucket, int ranks, device::DType wire) {
+  const std::int64_t line = 64 / static_cast<std::int64_t>(size_of(wire));
   const std::int64_t granule = line * ranks;
   return std::max(granule, bucket / granule * granule);
 }
@@ -26,7 +26,7 @@ Reducer::Reducer(Communicator& comm, device::Device& device, const device::Tenso
                  std::span<const Slice> parameters, const ReducerOptions& options)
     : comm_(comm),
       device_(device),
-      plan_(parameters, gradient.count(), whole_slices(options.bucket, comm.size())),
+      plan_(parameters, gradient.count(), whole_slices(options.bucket, comm.size(), options.wire)),
       lanes_(options.lanes),
       block_(lanes_of(comm.rank(), comm.size(), options.lanes)),
       trace_(options.trace) {}
@@ -106,6 +106,10 @@ std::unique_ptr<Reducer> make_reducer(Communicator& comm, device::Device& device
                             comm.size(), options.lanes, options.lanes));
   }
   if (options.mode == ReduceMode::exact) {
+    if (options.wire != device::DType::f32) {
+      throw Error(ExitCode::internal,
+                  fmt::format("exact sums of {}: they are made of f32 alone", name_of(options.wire)));
+    }
     return std::make_unique<ExactReducer>(comm, device, gradient, parameters, options);
   }
   return std::make_unique<FastReducer>(comm, device, gradient, parameters, options);

@@ -9,9 +9,10 @@
 #include "core/clock.h"
 #include "core/text.h"
 #include "data/dataset.h"
-#include "doctor/probes.h"
 #include "device/cpu/cpu_device.h"
+#include "doctor/probes.h"
 #include "train/data_check.h"
+#include "train/gradient_sum.h"
 #include "train/learner.h"
 
 namespace lockstep::doctor {
@@ -36,7 +37,8 @@ data::Batch made_up_batch(const data::Dataset& dataset, std::int64_t size) {
 }
 
 Facts measure_model(const train::Config& config, int threads, const data::Dataset& dataset) {
-  train::Learner learner(config, std::make_unique<device::CpuDevice>(threads), dataset.sample_shape(), dataset.outputs());
+  train::Learner learner(config, std::make_unique<device::CpuDevice>(threads), dataset.sample_shape(),
+                         dataset.outputs());
   const data::Batch batch = made_up_batch(dataset, std::min(config.train.micro_batch, dataset.size()));
   learner.train(batch, 0, false);  // generates the code
   int rounds = 0;
@@ -46,10 +48,12 @@ Facts measure_model(const train::Config& config, int threads, const data::Datase
     learner.train(batch, 0, false);
     ++rounds;
   }
-  return {{"parameters", fmt::format("{}", learner.parameter_count())},
-          {"gradient_bytes", fmt::format("{}", learner.gradients().bytes())},
-          {"state_bytes", fmt::format("{}", learner.snapshot().bytes())},
-          {"micro_batch_seconds", fmt::format("{:.6g}", took / rounds)}};
+  const std::size_t sent = size_of(train::gradient_wire(config.comm));
+  return {
+      {"parameters", fmt::format("{}", learner.parameter_count())},
+      {"gradient_bytes", fmt::format("{}", learner.gradients().count() * static_cast<std::int64_t>(sent))},
+      {"state_bytes", fmt::format("{}", learner.snapshot().bytes())},
+      {"micro_batch_seconds", fmt::format("{:.6g}", took / rounds)}};
 }
 
 std::vector<Stage> stages() {

@@ -152,6 +152,9 @@ std::vector<Key> make_keys() {
       {"comm.bucket_mib", "4",
        "MiB of gradients that are summed at once: each bucket while later ones are computed", allowed,
        whole(&C::comm, &C::Comm::bucket_mib, 1, 4096)},
+      {"comm.dtype", "f32",
+       "of gradients on their way between ranks: f32, or bf16 for half the bytes, rounded, in fast mode",
+       refused, one_of(&C::comm, &C::Comm::dtype, {"f32", "bf16"})},
 
       {"limits.start", "600",
        "seconds without progress in start-up and resume before the run gives up (exit 76)", allowed,

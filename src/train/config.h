@@ -88,7 +88,8 @@ struct Config {
   struct Comm {
     std::string algorithm;
     std::string overlap;
-    std::int64_t bucket_mib = 0;
+    std::int64_t bucket_mib = 0;  // of f32
+    std::string dtype;            // of gradients between ranks
   } comm;
   // Seconds that each wait may take before the run leaves with exit code 76 (contract C7).
   struct Limits {

@@ -117,6 +117,13 @@ std::vector<std::string> keys_without_effect(const ResolvedConfig& resolved, boo
   if (alone && config.comm.algorithm != "auto" && config.train.reduction == "fast") {
     found.emplace_back("comm.algorithm (1 rank)");
   }
+  if (config.comm.dtype != "f32") {
+    if (alone) {
+      found.emplace_back("comm.dtype (1 rank)");
+    } else if (config.comm.algorithm == "mpi") {
+      found.push_back(fmt::format("comm.algorithm (comm.dtype = {})", config.comm.dtype));
+    }
+  }
   return found;
 }
 

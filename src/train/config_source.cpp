@@ -160,6 +160,12 @@ void check_combinations(const Config& config,
            fmt::format("guard.straggler_factor = {} would call ordinary ranks slow: 0, or more than 1",
                        config.guard.straggler_factor));
   }
+  if (config.comm.dtype != "f32" && config.train.reduction == "exact") {
+    refuse(origin_of("comm.dtype"),
+           fmt::format("comm.dtype = {} rounds what each rank sends, so the bits would depend on the number "
+                       "of ranks: use comm.dtype = f32, or train.reduction = fast",
+                       config.comm.dtype));
+  }
   if (config.eval.metric == "accuracy" && config.train.loss == "mse") {
     refuse(
         origin_of("eval.metric"),

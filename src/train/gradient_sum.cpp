@@ -23,6 +23,10 @@ std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& 
   return std::make_unique<comm::HostCommunicator>(comm::make_mpi_transport(ranks), options);
 }
 
+device::DType gradient_wire(const Config::Comm& config) {
+  return config.dtype == "bf16" ? device::DType::bf16 : device::DType::f32;
+}
+
 std::unique_ptr<comm::Reducer> make_reducer(comm::Communicator& comm, const Learner& learner,
                                             const Config& config, Trace* trace) {
   constexpr std::int64_t elements_per_mib =
@@ -31,6 +35,7 @@ std::unique_ptr<comm::Reducer> make_reducer(comm::Communicator& comm, const Lear
   options.mode = config.train.reduction == "exact" ? comm::ReduceMode::exact : comm::ReduceMode::fast;
   options.lanes = static_cast<int>(config.virtual_workers());
   options.bucket = config.comm.bucket_mib * elements_per_mib;
+  options.wire = gradient_wire(config.comm);
   options.trace = trace;
   static constexpr device::MemoryPurpose reducer_use{"the gradients' reduction",
                                                      "use train.reduction = fast, or a smaller model"};

@@ -17,7 +17,10 @@ namespace lockstep::train {
 // Collective. The log hears, from any thread, when sums are not made as the places of the ranks promise; it
 // must outlive the communicator.
 std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& ranks, device::Device& device,
-                                                          const Config& config,                                                          const Log& log);
+                                                          const Config& config, const Log& log);
+
+// What gradients are on their way between ranks.
+device::DType gradient_wire(const Config::Comm& config);
 
 // All must outlive it; `trace` may be null. Throws Error(bad_config) for more ranks than lanes.
 std::unique_ptr<comm::Reducer> make_reducer(comm::Communicator& comm, const Learner& learner,

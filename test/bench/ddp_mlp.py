@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The peer of `make bench-steps`: a network of 784-2048-2048-10 in PyTorch DDP (gloo, CPU), one thread per rank.
 
+Arguments: samples on each rank, steps, and f32 or bf16: what gradients travel in, bf16 by PyTorch's own hook.
 Synthetic images that are already in memory. Started by srun: rank and world size are Slurm's, MASTER_ADDR and
 MASTER_PORT come from the caller. Rank 0 prints the median step in milliseconds.
 """
@@ -12,6 +13,7 @@ import time
 import torch
 import torch.distributed as dist
 import torch.nn as nn
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook
 from torch.nn.parallel import DistributedDataParallel
 
 batch, steps, warmup = int(sys.argv[1]), int(sys.argv[2]), 20
@@ -22,6 +24,8 @@ dist.init_process_group("gloo", rank=rank, world_size=world)
 
 net = nn.Sequential(nn.Linear(784, 2048), nn.ReLU(), nn.Linear(2048, 2048), nn.ReLU(), nn.Linear(2048, 10))
 model = DistributedDataParallel(net)
+if sys.argv[3] == "bf16":
+    model.register_comm_hook(None, bf16_compress_hook)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
 loss_of = nn.CrossEntropyLoss()
 images = torch.rand(8 * batch, 784)

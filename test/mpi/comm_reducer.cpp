@@ -32,8 +32,8 @@ TEST_CASE("exact reduction gives the tree's bits for every number of ranks", "[c
         std::iota(order.rbegin(), order.rend(), 0);
         const auto backwards = comm->reordered(order);
         for (const Way way : {Way{1, true}, Way{1, false}, Way{192, true}, Way{1 << 20, false}}) {
-          ReducerBench bench(comm::make_mpi_transport(way.overlap ? *comm : *backwards),
-                             comm::ReduceMode::exact, lanes, size, way.bucket);
+          ReducerBench bench(comm::make_mpi_transport(way.overlap ? *comm : *backwards), exact_sum, lanes,
+                             size, way.bucket);
           for (const auto& present : cases) {
             std::vector<float> wanted = reference(0, comm::tree_width(lanes), present, size);
             wanted.resize(size);
@@ -49,7 +49,7 @@ TEST_CASE("exact reduction gives the tree's bits for every number of ranks", "[c
 TEST_CASE("exact reduction keeps the sign of a lone negative zero", "[comm]") {
   for (int ranks = 1; ranks <= std::min(3, world_size()); ++ranks) {
     if (auto comm = first_ranks(ranks)) {
-      ReducerBench bench(comm::make_mpi_transport(*comm), comm::ReduceMode::exact, 3, 1, 16);
+      ReducerBench bench(comm::make_mpi_transport(*comm), exact_sum, 3, 1, 16);
       bench.begin({false, true, false}, false);
       if (bench.own().first <= 1 && 1 < bench.own().last) bench.bring(1, {-0.0f});
       const std::vector<float> sum = bench.values(bench.reducer().finish());
@@ -62,10 +62,13 @@ TEST_CASE("exact reduction keeps the sign of a lone negative zero", "[comm]") {
 TEST_CASE("fast reduction sums what the ranks bring", "[comm]") {
   const MpiGroup comm(MPI_COMM_WORLD);
   constexpr int lanes = 9;
-  const std::vector<std::size_t> sizes = {0, 1, 1000};
-  for (const std::size_t size : sizes) {
+  // The sums are whole numbers that bf16 has.
+  const std::vector<std::pair<Sum, std::size_t>> cases = {{fast_sum, 0},    {fast_sum, 1},
+                                                          {fast_sum, 1000}, {rounded_sum, 0},
+                                                          {rounded_sum, 1}, {rounded_sum, 1000}};
+  for (const auto& [sum, size] : cases) {
     for (const Way way : {Way{1, true}, Way{1, false}, Way{192, true}, Way{1 << 20, false}}) {
-      ReducerBench bench(comm::make_mpi_transport(comm), comm::ReduceMode::fast, lanes, size, way.bucket);
+      ReducerBench bench(comm::make_mpi_transport(comm), sum, lanes, size, way.bucket);
       for (const bool last : {true, false}) {
         std::vector<bool> present(lanes, true);
         present[8] = present[7] = present[6] = last;  // else some rank of 3 or more has no samples
@@ -87,10 +90,9 @@ TEST_CASE("fast reduction sums what the ranks bring", "[comm]") {
 TEST_CASE("a reducer refuses what it cannot do", "[comm]") {
   const MpiGroup comm(MPI_COMM_WORLD);
   if (comm.size() > 1) {
-    CHECK_THROWS_AS(
-        ReducerBench(comm::make_mpi_transport(comm), comm::ReduceMode::exact, comm.size() - 1, 3, 16), Error);
+    CHECK_THROWS_AS(ReducerBench(comm::make_mpi_transport(comm), exact_sum, comm.size() - 1, 3, 16), Error);
   }
-  ReducerBench bench(comm::make_mpi_transport(comm), comm::ReduceMode::exact, 64, 3, 16);
+  ReducerBench bench(comm::make_mpi_transport(comm), exact_sum, 64, 3, 16);
   std::vector<bool> present(64, true);
   const int first = bench.own().first;
   present[static_cast<std::size_t>(first + 1)] = false;

@@ -48,3 +48,25 @@ case_fast_sums_by_every_algorithm_agree_to_rounding_with_and_without_overlap() {
 END
   summed 2 "$run-mpi-2" --train.reduction=fast --comm.algorithm=mpi --comm.overlap=off && same_losses "$run" "$run-mpi-2"
 }
+
+# mean_loss RUN: of the last 50 steps.
+mean_loss() { tail -n 50 "$1/metrics.csv" | awk -F, '{ sum += $4 } END { print sum / NR }'; }
+
+case_gradients_in_bf16_between_ranks_learn_as_those_in_f32_do() {
+  local run=$scratch/wire dtype
+  idx 0 9600 "$run-data" # each sample once: no network learns by heart what rounding could change
+  local arguments=(--data.train="$run-data" --model.name=mlp --train.reduction=fast --optim.schedule=constant
+    --checkpoint.every=0 --comm.overlap=on)
+  for dtype in f32 bf16; do
+    exits 0 ranks 3 "$conf" --run.dir="$run-$dtype" "${arguments[@]}" --train.steps=200 --comm.dtype=$dtype \
+      >"$run-$dtype.log" 2>&1 || return 1
+  done
+  echo "losses: $(mean_loss "$run-f32") in f32, $(mean_loss "$run-bf16") in bf16"
+  awk -v f32="$(mean_loss "$run-f32")" -v bf16="$(mean_loss "$run-bf16")" \
+    'BEGIN { d = bf16 / f32 - 1; exit !(f32 > 0 && d < 0.02 && d > -0.02) }' || return 1
+  ! cmp -s "$run-f32/metrics.csv" "$run-bf16/metrics.csv" || return 1
+  exits 78 ranks 3 "$conf" --run.dir="$run-bf16" "${arguments[@]}" --train.steps=210 >"$run.log" 2>&1
+  grep -q 'comm.dtype: bf16 in the checkpoint, f32 now; go on with --fork' "$run.log" || return 1
+  exits 78 ranks 2 "$conf" --run.dir="$run-exact" --comm.dtype=bf16 >"$run.log" 2>&1
+  grep -q 'comm.dtype = bf16 rounds what each rank sends' "$run.log" && [[ ! -e $run-exact ]]
+}

@@ -14,6 +14,15 @@
 #include "core/philox.h"
 #include "device/cpu/cpu_device.h"
 
+// How gradients are summed.
+struct Sum {
+  lockstep::comm::ReduceMode mode;
+  lockstep::device::DType wire = lockstep::device::DType::f32;
+};
+inline constexpr Sum exact_sum{lockstep::comm::ReduceMode::exact};
+inline constexpr Sum fast_sum{lockstep::comm::ReduceMode::fast};
+inline constexpr Sum rounded_sum{lockstep::comm::ReduceMode::fast, lockstep::device::DType::bf16};
+
 // How a step is made.
 struct Way {
   std::int64_t bucket;
@@ -49,15 +58,15 @@ inline std::vector<float> reference(int first, int width, const std::vector<bool
 // front to the back but for the first, and a communicator of its own.
 class ReducerBench {
  public:
-  ReducerBench(std::unique_ptr<lockstep::comm::Transport> transport, lockstep::comm::ReduceMode mode,
-               int lanes, std::size_t size, std::int64_t bucket)
+  ReducerBench(std::unique_ptr<lockstep::comm::Transport> transport, const Sum& sum, int lanes,
+               std::size_t size, std::int64_t bucket)
       : ReducerBench(std::make_unique<lockstep::device::CpuDevice>(),
                      std::make_unique<lockstep::comm::HostCommunicator>(
                          std::move(transport), lockstep::comm::HostCommunicatorOptions{}),
-                     mode, lanes, size, bucket) {}
+                     sum, lanes, size, bucket) {}
   // The communicator is one for the device's tensors.
   ReducerBench(std::unique_ptr<lockstep::device::Device> device,
-               std::unique_ptr<lockstep::comm::Communicator> comm, lockstep::comm::ReduceMode mode, int lanes,
+               std::unique_ptr<lockstep::comm::Communicator> comm, const Sum& sum, int lanes,
                std::size_t size, std::int64_t bucket)
       : size_(static_cast<std::int64_t>(size)),
         own_(lockstep::comm::lanes_of(comm->rank(), comm->size(), lanes)),
@@ -65,7 +74,8 @@ class ReducerBench {
         comm_(std::move(comm)),
         slices_{{0, size_ / 3}, {size_ / 3, size_ / 2 - size_ / 3}, {size_ / 2, size_ - size_ / 2}} {
     lockstep::comm::ReducerOptions options;
-    options.mode = mode;
+    options.mode = sum.mode;
+    options.wire = sum.wire;
     options.lanes = lanes;
     options.bucket = bucket;
     reducer_ = lockstep::comm::make_reducer(*comm_, *device_, device_->zeros({size_}), slices_, options);

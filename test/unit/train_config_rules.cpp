@@ -84,4 +84,18 @@ TEST_CASE("keys that do nothing beside the others are told, if they were given",
   const auto of_ranks = resolved("[comm]\noverlap = on\nalgorithm = ring\n");
   CHECK(keys_without_effect(of_ranks) == Keys{});
   CHECK(keys_without_effect(of_ranks, true) == Keys{"comm.overlap (1 rank)", "comm.algorithm (1 rank)"});
+  const auto rounded = resolved("[comm]\ndtype = bf16\nalgorithm = mpi\n");
+  CHECK(keys_without_effect(rounded) == Keys{"comm.algorithm (comm.dtype = bf16)"});
+  CHECK(keys_without_effect(rounded, true) == Keys{"comm.algorithm (1 rank)", "comm.dtype (1 rank)"});
+  CHECK(keys_without_effect(resolved("[comm]\ndtype = bf16\nalgorithm = ring\n")) == Keys{});
+}
+
+TEST_CASE("gradients that are rounded on their way are refused in exact mode", "[config]") {
+  const std::string exact = "[train]\nreduction = exact\n[comm]\ndtype = ";
+  CHECK(problem_of(exact + "f32\n") == "no error");
+  CHECK_THAT(problem_of(exact + "bf16\n"),
+             Catch::Contains("run.conf:6: comm.dtype = bf16 rounds what each rank sends") &&
+                 Catch::EndsWith("use comm.dtype = f32, or train.reduction = fast"));
+  CHECK(problem_of("[comm]\ndtype = bf16\n") == "no error");
+  CHECK_THAT(problem_of("[comm]\ndtype = fp16\n"), Catch::EndsWith("one of f32, bf16 is wanted"));
 }

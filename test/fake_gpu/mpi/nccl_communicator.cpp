@@ -97,8 +97,7 @@ TEST_CASE("exact sums on GPUs have the tree's bits for every number of ranks", "
       for (const Way way : {Way{192, true}, Way{1 << 20, false}}) {
         auto device = open_gpu();
         auto comm = open_nccl(*group, *device);
-        ReducerBench bench(std::move(device), std::move(comm), comm::ReduceMode::exact, lanes, size,
-                           way.bucket);
+        ReducerBench bench(std::move(device), std::move(comm), exact_sum, lanes, size, way.bucket);
         for (const auto& present : cases) {
           std::vector<float> wanted = reference(0, comm::tree_width(lanes), present, size);
           wanted.resize(size);
@@ -114,10 +113,12 @@ TEST_CASE("fast sums on GPUs are what the ranks bring", "[nccl]") {
   const MpiGroup group(MPI_COMM_WORLD);
   constexpr int lanes = 6;
   constexpr std::size_t size = 1000;
-  for (const bool overlap : {false, true}) {
+  // Rounded sums of these values are the same.
+  for (const auto& [sum, overlap] : {std::pair(fast_sum, false), std::pair(fast_sum, true),
+                                     std::pair(rounded_sum, false), std::pair(rounded_sum, true)}) {
     auto device = open_gpu();
     auto comm = open_nccl(group, *device);
-    ReducerBench bench(std::move(device), std::move(comm), comm::ReduceMode::fast, lanes, size, 192);
+    ReducerBench bench(std::move(device), std::move(comm), sum, lanes, size, 192);
     for (const int last : {lanes, 1}) {  // lanes with samples: with one, most ranks have none
       std::vector<bool> present(lanes, false);
       std::fill(present.begin(), present.begin() + last, true);
