@@ -17,8 +17,8 @@ gpu_ranks() {
 near_columns() {
   local a=$1 b=$2
   shift 2
-  awk -F, -v wanted="$*" -v other="$b" '
-    function differ(x, y, size) { size = x < 0 ? -x : x; return x - y > 1e-4 * size + 1e-6 || y - x > 1e-4 * size + 1e-6 }
+  awk -F, -v wanted="$*" -v other="$b" -v near="${nearness:-1e-4}" '
+    function differ(x, y, size) { size = x < 0 ? -x : x; return x - y > near * size + 1e-6 || y - x > near * size + 1e-6 }
     NR == 1 { n = split(wanted, name, " "); for (i = 1; i <= NF; i++) at[$i] = i }
     { if ((getline line < other) <= 0) { print "rows are missing"; exit 1 }
       split(line, cell, ",")

@@ -28,7 +28,9 @@ $(BUILD)/fake_gpu/libnvtx_ranges.so: test/fake_gpu/nvtx/nvtx.cpp
 FAKE_GPU_CPPFLAGS = -Itest/fake_gpu/include -Itest/fake_gpu -Itest $(CPPFLAGS) $(CUDA_INCLUDES) $(VERSION_FLAGS) $(CUDA_DEFINES) -DLOCKSTEP_FAKE_GPU
 $(BUILD)/fake_gpu/%.o: % | libraries
 	@mkdir -p $(@D)
-	$(call quiet,CXX,$<)$(CXX) $(FAKE_GPU_CPPFLAGS) $(ALL_CXXFLAGS) $(FAKE_GPU_COVERAGE) -fPIC -MMD -MP -x c++ -c -o $@ $<
+	$(call quiet,CXX,$<)$(CXX) $(FAKE_GPU_CPPFLAGS) $(ALL_CXXFLAGS) -fPIC -MMD -MP -x c++ -c -o $@ $<
+
+$(CUDA_SOURCES:%=$(BUILD)/fake_gpu/%.o): ALL_CXXFLAGS += $(FAKE_GPU_COVERAGE)
 
 $(BUILD)/fake_gpu/liblockstep_cuda.so: $(FAKE_GPU_OBJECTS)
 	$(call quiet,LINK,$@)$(CXX) $(filter-out -rdynamic,$(ALL_LDFLAGS)) $(FAKE_GPU_COVERAGE) -shared -o $@ $^ $(FAKE_GPU_LDLIBS)
@@ -40,3 +42,27 @@ $(BUILD)/test/fake_gpu/tests: $(FAKE_GPU_UNIT_SOURCES:%=$(BUILD)/fake_gpu/%.o) $
 $(BUILD)/test/fake_gpu/mpi_tests: $(BUILD)/test/mpi/main.o $(FAKE_GPU_MPI_SOURCES:%=$(BUILD)/fake_gpu/%.o) $(FAKE_GPU_OBJECTS) $(BUILD)/liblockstep.a
 	@mkdir -p $(@D)
 	$(call quiet,LINK,$@)$(CXX) $(ALL_LDFLAGS) $(FAKE_GPU_COVERAGE) -o $@ $(filter %.o,$^) $(WHOLE_LIBRARY) $(LDLIBS) $(FAKE_GPU_LDLIBS)
+
+# ---- What the tests of the backend are worth
+# What they run. Where the backend is built in another way, the rest is the usual build's.
+CUDA_TEST_PROGRAMS = $(BUILD)/lockstep $(addprefix $(BUILD)/test/,unit/tests mpi/main.o training/make_shards) $(FAKE_GPU_TESTS)
+COVERAGE_BUILD := build/cuda-coverage
+COVERAGE_SHARED := src liblockstep.a lockstep fake_gpu/test test/unit test/training test/mpi
+FAKE_GPU_NEEDS = $(if $(FAKE_GPU),:,echo '$@: needs the headers of CUDA, cuDNN and NCCL (make info)' >&2; false)
+
+.PHONY: cuda-test-programs cuda-coverage mutations
+cuda-test-programs: $(CUDA_TEST_PROGRAMS)
+
+cuda-coverage: needed-packages  ## tell which lines of the CUDA backend run in tests that compare results, on the fake GPU
+	@$(FAKE_GPU_NEEDS)
+	$(AGAIN) cuda-test-programs
+	@mkdir -p $(COVERAGE_BUILD)/test $(COVERAGE_BUILD)/fake_gpu
+	@set -e; for part in $(COVERAGE_SHARED); do ln -sfn $(abspath $(BUILD))/$$part $(COVERAGE_BUILD)/$$part; done; \
+	cp -p $(BUILD)/git-* $(COVERAGE_BUILD)
+	$(AGAIN) BUILD=$(COVERAGE_BUILD) FAKE_GPU_COVERAGE='--coverage -fprofile-update=atomic -O1' cuda-test-programs
+	@test/fake_gpu/coverage $(COVERAGE_BUILD)
+
+mutations: needed-packages  ## break the CUDA backend in many ways, each of which a test must see; MUTATIONS="dropout slice"
+	@$(FAKE_GPU_NEEDS)
+	$(AGAIN) cuda-test-programs
+	@BUILD=$(BUILD) JOBS=$(JOBS) test/fake_gpu/mutate $(MUTATIONS)
