@@ -74,19 +74,7 @@ SETUP_OBJECTS := $(SETUP_SOURCES:%.cpp=$(BUILD)/pic/%.o)
 PLUGIN_SOURCES := $(sort $(wildcard spank/plugin/*.cpp))
 COMMAND_SOURCES := $(sort $(wildcard spank/command/*.cpp))
 SPANK_TEST_OBJECTS := $(patsubst %.cpp,$(BUILD)/pic/%.o,$(sort $(wildcard test/spank/*.cpp)))
-# Fuzz targets: one file each, of the plugin's core or (in trainer/) of the program. They run under the project's own
-# driver, or under libFuzzer, which is Clang's, where FUZZER=1.
-FUZZER ?= 0
-FUZZ_TARGETS := $(patsubst test/fuzz/%.cpp,%,$(filter-out %/driver.cpp %/dictionary.cpp,$(wildcard test/fuzz/*.cpp)))
-TRAINER_FUZZ_TARGETS := $(patsubst test/fuzz/%.cpp,%,$(wildcard test/fuzz/trainer/*.cpp))
-FUZZ_MAIN := $(if $(filter 1,$(FUZZER)),dictionary,driver)
-FUZZ_LDFLAGS := $(if $(filter 1,$(FUZZER)),-fsanitize=fuzzer)
-# What the trainer's targets need: the parsers, not the program.
-FUZZED_SOURCES := $(wildcard src/core/*.cpp) $(patsubst %,src/hdf5/%.cpp,handle serial) \
-                  $(patsubst %,src/data/%.cpp,array_input byte_input column csv_columns csv_reader find_dataset idx_file \
-                    names normalisation npy_file npy_header shard storage) src/checkpoint/seal.cpp \
-                  src/optim/schedule.cpp $(patsubst %,src/train/%.cpp,attempt config config_rules config_setters \
-                    config_source outcome requeue status)
+include test/fuzz/fuzz.mk
 PLUGIN  := $(if $(wildcard $(SLURM_INCLUDE)/slurm/spank.h),$(BUILD)/spank_lockstep.so)
 SPANK_PROGRAMS := $(BUILD)/nccl-setup $(PLUGIN)
 # The same plugin with faults on demand (spank/plugin/faults.h).
@@ -126,7 +114,7 @@ AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 .DEFAULT_GOAL := all
 .PHONY: docs all help info packages needed-packages lint-packages libraries programs spank stage test demo bench
 .PHONY: asan reliability soak
-.PHONY: bench-launch bench-comm bench-steps fuzz fuzz-programs lint tidy sanitize install install-spank copy-spank uninstall deb clean
+.PHONY: bench-launch bench-comm bench-steps lint tidy sanitize install install-spank copy-spank uninstall deb clean
 .DELETE_ON_ERROR:
 # Objects of one program alone are kept as well: the next build needs them.
 .SECONDARY:
@@ -182,15 +170,6 @@ bench-steps: needed-packages  ## time steps over networks: fast and exact mode, 
 	$(AGAIN) $(BUILD)/lockstep
 	@BUILD=$(BUILD) test/bench/steps
 
-FUZZ_BUILD := build/libfuzzer
-FUZZ_FLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
-FUZZ_CXX ?= $(if $(findstring clang,$(CXX)),$(CXX),clang++)
-fuzz: needed-packages  ## run libFuzzer on the parsers, FUZZ_SECONDS= each (300); FUZZ_ONLY="csv npy" only these
-	@command -v $(lastword $(FUZZ_CXX)) >/dev/null || { \
-	  echo 'fuzz: libFuzzer needs $(lastword $(FUZZ_CXX)): apt-get install clang, or make lint-packages' >&2; false; }
-	$(AGAIN) CXX='$(FUZZ_CXX)' BUILD=$(FUZZ_BUILD) SANITIZE='$(FUZZ_FLAGS)' SANITIZERS=fuzzer FUZZER=1 fuzz-programs
-	@BUILD=$(FUZZ_BUILD) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) test/fuzz/run $(FUZZ_ONLY)
-
 lint: lint-packages  ## formatting, clang-tidy, shellcheck, direction of dependencies
 	$(AGAIN) lint-checks
 
@@ -213,8 +192,6 @@ soak: needed-packages  ## the long cases: SOAK_MINUTES= (30) of strikes by chanc
 spank: $(SPANK_PROGRAMS)  ## build the SPANK plugin and nccl-setup alone
 
 programs: $(BUILD)/lockstep $(SPANK_PROGRAMS) $(TEST_PROGRAMS) $(SPANK_TESTS) $(FAKE_GPU_TESTS)
-
-fuzz-programs: $(addprefix $(BUILD)/test/fuzz/,$(FUZZ_TARGETS) $(TRAINER_FUZZ_TARGETS))
 
 # What jobs on the test cluster and in the demo run: an installed tree, as a site would have it.
 stage: $(BUILD)/lockstep $(SPANK_PROGRAMS)

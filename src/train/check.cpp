@@ -32,7 +32,8 @@ std::string check(const ResolvedConfig& resolved) {
     check_same_kind(train_data, test_data);
     if (look_inside) check_y(test_data);
   }
-  const Learner learner(config, std::make_unique<device::CpuDevice>(1), train_data.sample_shape(), train_data.outputs());
+  const Learner learner(config, std::make_unique<device::CpuDevice>(1), train_data.sample_shape(),
+                        train_data.outputs());
   learner.check_micro_batches(config.train.micro_batch, train_data.size());
   return fmt::format("{} with {} parameters on {}; 1 to {} ranks; run folder {}", config.model.name,
                      learner.parameter_count(), identity_of(train_data), config.virtual_workers(),

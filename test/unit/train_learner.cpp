@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "device/cpu/cpu_device.h"
 #include "core/error.h"
+#include "device/cpu/cpu_device.h"
 
 using lockstep::train::Config;
 using lockstep::train::config_keys;
@@ -24,7 +24,8 @@ Config resnet20() {
 }  // namespace
 
 TEST_CASE("micro-batches too small for batch normalisation are refused before the first step", "[train]") {
-  const Learner one_pixel(resnet20(), std::make_unique<lockstep::device::CpuDevice>(1), {4, 4}, 10);  // in the last stage
+  const Learner one_pixel(resnet20(), std::make_unique<lockstep::device::CpuDevice>(1), {4, 4},
+                          10);  // in the last stage
   CHECK_NOTHROW(one_pixel.check_micro_batches(4, 16));
   CHECK_NOTHROW(one_pixel.check_micro_batches(4, 18));
   CHECK_NOTHROW(one_pixel.check_micro_batches(4, 0));
