@@ -16,8 +16,8 @@
 // logits, and the weight of a linear layer or a convolution have one type. All other floating-point tensors
 // (biases, gradients of parameters, moments, scale and shift, targets, state of optimizers) are f32, sums in
 // f64 say so. Products and sums are made in f32 at least and rounded once. Where x is of 16 bits, the bias of
-// a linear layer may be rounded to its type first, and so may the gradient of a convolution's weight before
-// it is added or kept as f32: NVIDIA's libraries want and give them so.
+// a linear layer may be rounded to its type first, and so may a convolution before its bias is added, and the
+// gradient of its weight before that is added or kept as f32: NVIDIA's libraries want and give them so.
 //
 // Conventions. Outputs come last. A Tensor is a handle, so `const Tensor&` says nothing about its contents.
 // Outputs are written in full unless `accumulate` asks to add. Input and output may be the same tensor only

@@ -40,9 +40,17 @@ struct Layer {
   std::function<void(Device&, const Tensor& x, const Tensor& dy, bool accumulate, const Tensor& dw,
                      const Tensor& db)>
       weights;
-  // On a GPU, in 16 bits, what is added to the gradient of the weights is rounded to the type of x first.
-  bool rounds_weights = false;
+  // On a GPU, in 16 bits, the product is rounded to the type of x before the bias, or the gradient of the
+  // weights that is there, is added.
+  bool rounds_products = false;
+
+  bool rounds_first(const Device& device) const { return rounds_products && device.kind() == "cuda"; }
 };
+
+// Operations in f32 that err as much as rounding once to the type.
+std::int64_t rounding_in_terms(DType dtype) {
+  return dtype == DType::bf16 ? 1 << 15 : dtype == DType::f16 ? 1 << 12 : 0;
+}
 
 void check_forward(const Trial& trial, const Layer& layer, Activation activation) {
   Device& device = *trial.device;
@@ -56,6 +64,7 @@ void check_forward(const Trial& trial, const Layer& layer, Activation activation
     layer.forward(on, input, w, layer.bias > 0 ? in_f32(on, b) : Tensor(), with, y);
     return from_device(on, y);
   };
+  const bool twice = layer.bias > 0 && layer.rounds_first(device);
   const auto magnitudes =
       run(reference, in_f32(reference, magnitudes_of(x)), in_f32(reference, magnitudes_of(weight)),
           magnitudes_of(bias), Activation::none);
@@ -64,7 +73,7 @@ void check_forward(const Trial& trial, const Layer& layer, Activation activation
                         return run(device, on_device(device, x), on_device(device, weight), bias, activation);
                       }),
              run(reference, in_f32(reference, x), in_f32(reference, weight), bias, activation),
-             {trial.dtype, layer.forward_terms, magnitudes});
+             {trial.dtype, layer.forward_terms + (twice ? rounding_in_terms(trial.dtype) : 0), magnitudes});
 }
 
 void check_data(const Trial& trial, const Layer& layer) {
@@ -103,7 +112,7 @@ void check_weights(const Trial& trial, const Layer& layer, bool accumulate) {
       trial, [&] { return run(device, on_device(device, x), on_device(device, dy), before, bias_before); });
   std::vector<float> wanted =
       run(reference, in_f32(reference, x), in_f32(reference, dy), before, bias_before);
-  const bool rounded_first = layer.rounds_weights && device.kind() == "cuda";
+  const bool rounded_first = layer.rounds_first(device);
   if (rounded_first && accumulate) {
     const std::vector<float> there = behind(before.host, bias_before.host);
     for (std::size_t i = 0; i < there.size(); ++i) {
