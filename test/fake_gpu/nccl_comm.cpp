@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "call.h"
 #include "stream.h"
 
 namespace fake_gpu::nccl {
@@ -231,6 +232,8 @@ ncclResult_t ncclCommRegister(const ncclComm_t comm, void* memory, std::size_t b
   if (found->state != ncclComm::State::ready) die("ncclCommRegister with a communicator that is not ready");
   if (memory == nullptr || bytes == 0) return ncclInvalidArgument;
   const Fault fault = fault_of("ncclCommRegister");
+  // As CUDA does for memory that cannot be shared between processes.
+  if (fault.at_once == ncclUnhandledCudaError) fake_gpu::remember(cudaErrorInvalidValue);
   if (fault.at_once != ncclSuccess) return fault.at_once;
   found->registered.push_back(memory);
   *handle = memory;

@@ -1,5 +1,6 @@
 #include "comm/nccl/nccl_handle.h"
 
+#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -51,8 +52,11 @@ bool Handle::is_settled() {
 void Handle::announce(void* memory, std::size_t bytes) {
   void* handle = nullptr;
   // What cannot be registered is used as any other memory.
-  if (ncclCommRegister(comm_, memory, bytes, &handle) == ncclSuccess && handle != nullptr)
+  if (ncclCommRegister(comm_, memory, bytes, &handle) != ncclSuccess) {
+    cudaGetLastError();  // CUDA's reason, if there is one: the next launch would report it
+  } else if (handle != nullptr) {
     announced_.push_back(handle);
+  }
 }
 
 void Handle::begin_end() {

@@ -37,6 +37,8 @@ TEST_CASE("driver: sums go on until one fails", "[.driver]") {
   const device::Tensor data = device->zeros({1000});
   try {
     const auto comm = open_nccl(group, *device, {.limit_seconds = 2, .grace_seconds = 2});
+    comm->announce(data);
+    device->fill(1.f, data);
     for (int call = 1; call <= 5; ++call) {
       const std::string end = call == 3 ? end_of(group.rank()) : "";
       if (end == "kill") ::raise(SIGKILL);
@@ -44,6 +46,7 @@ TEST_CASE("driver: sums go on until one fails", "[.driver]") {
       comm->all_reduce(end == "other size" ? data.slice(0, {999}) : data).wait();
       device->synchronise();
     }
+    std::fprintf(stderr, "seen by %d: no failure\n", group.rank());
   } catch (const Error& error) {
     std::fprintf(stderr, "seen by %d: code %d: %s\n", group.rank(), static_cast<int>(error.code()),
                  error.what());

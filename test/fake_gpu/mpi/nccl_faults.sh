@@ -46,6 +46,9 @@ check "a beginning that comes to no end" all_see "0 1 2" "${begin}.*not done wit
 FAKE_GPU_FAULT=ncclGetUniqueId:1:ncclSystemError:0
 check "a first rank that cannot make an id" all_see "1 2" "${begin}rank 0 on HERE gave up: ncclGetUniqueId: unhandled system error"
 
+FAKE_GPU_FAULT=ncclCommRegister:1:ncclUnhandledCudaError:1
+check "memory that NCCL cannot register is used as it is" all_see "0 1 2" "no failure"
+
 FAKE_GPU_FAULT=cudaEventRecord:10:cudaErrorECCUncorrectable:1
 check "a lost device: the others" all_see "0 2" \
   "code 76: .*call [1-5] \\(all-reduce of 1000 f32\\): rank 1 on HERE gave up: cudaEventRecord failed: "
