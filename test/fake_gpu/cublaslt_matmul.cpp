@@ -133,7 +133,8 @@ void compute(const Product& product, float alpha, const void* a, const void* b, 
       float value = alpha * sums[column * out.rows + row];
       if (beta != 0.f) value += beta * load(d, out.type, place);
       if (biased) value += load(product.operation.bias, out.type, row);
-      if (relu && value < 0.f) value = 0.f;
+      // NaN becomes 0: cuBLASLt says max(x, 0), which promises no more.
+      if (relu) value = value > 0.f ? value : 0.f;
       store(value, d, out.type, place);
     }
   }
