@@ -56,6 +56,9 @@ case_a_cnn_trains_on_1_2_and_4_GPUs_as_on_a_CPU() { as_on_cpus cnn '1 2 4'; }
 # Deviations over few values make rounding large.
 case_a_resnet_trains_on_1_2_and_4_GPUs_as_on_a_CPU() { nearness=2e-3 as_on_cpus resnet '1 2 4'; }
 
+# Its measurements lie between its operations.
+case_a_traced_run_on_GPUs_computes_what_a_CPU_does() { as_on_cpus mlp-traced 2 --trace "$scratch/mlp-traced.json"; }
+
 # exact NAME ARGS...: the same bytes on 1, 2 and 4 GPUs, and of a run that goes on on other numbers of them.
 exact() {
   local n run=$scratch/exact-$1 name=$1
