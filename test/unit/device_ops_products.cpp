@@ -157,6 +157,21 @@ TEST_CASE("linear layers", "[device][ops]") {
                  const Tensor& db) { on.linear_backward_weights(x, dy, accumulate, dw, db); }});
 }
 
+TEST_CASE("linear layers of one shape have biases of their own", "[device][ops]") {
+  const Trial trial = GENERATE(from_range(trials("linear")));
+  INFO(trial);
+  Device& device = *trial.device;
+  const Tensor x = on_device(device, random_values({1, 4}, trial.dtype, 1));
+  const Tensor weight = on_device(device, {{5, 4}, trial.dtype, std::vector<float>(20, 0.f)});
+  const std::vector<Values> biases{random_values({5}, trial.dtype, 2), random_values({5}, trial.dtype, 3)};
+  const std::vector<Tensor> there{in_f32(device, biases[0]), in_f32(device, biases[1])};
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    const Tensor y = unwritten(device, {1, 5}, trial.dtype);
+    device.linear_forward(x, weight, there[i], Activation::none, y);
+    CHECK(from_device(device, y) == biases[i].host);
+  }
+}
+
 TEST_CASE("convolutions", "[device][ops]") {
   const Trial trial = GENERATE(from_range(trials("conv2d")));
   struct Case {
