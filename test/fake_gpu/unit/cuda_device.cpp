@@ -69,9 +69,10 @@ TEST_CASE("copies to and from a GPU", "[cuda]") {
           host.assign(large, -1);  // it is the device's by now
           expect_numbers(device, x, 1);
           // The memory that copies go through is full while the GPU has something else to do.
-          const Tensor slow = device.zeros({1 << 20});
+          host = numbers(large, 2);
+          const Tensor slow = device.zeros({1 << 24});
           device.relu_forward(slow, slow);
-          device.upload(numbers(large, 2), x);
+          device.upload(host, x);
           expect_numbers(device, x, 2);
           // Many small ones that nobody waits for.
           std::vector<Tensor> many;
