@@ -65,7 +65,7 @@ MPI_OBJECTS  := $(patsubst %.cpp,$(BUILD)/%.o,$(sort $(wildcard test/mpi/*.cpp))
 FAULT        := $(BUILD)/test/libfault.so
 TEST_PROGRAMS := $(addprefix $(BUILD)/test/,unit/tests mpi/tests training/make_shards training/make_planted \
                    training/flip_bit libfault.so)
-include src/device/cuda/cuda.mk test/fake_gpu/fake_gpu.mk
+include src/device/cuda/cuda.mk test/fake_gpu/fake_gpu.mk test/gpu/gpu.mk
 # The SPANK plugin and the command nccl-setup share a core that knows no Slurm. It is loaded into Slurm's own
 # processes: nothing of the site's libraries but libc, and no symbol of ours but the plugin's.
 SETUP_SOURCES := $(sort $(wildcard $(foreach part,step machine site topology plan,spank/$(part)/*.cpp))) \
