@@ -2,7 +2,10 @@
 #include "nccl_comm.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "call.h"
@@ -68,6 +71,16 @@ ncclResult_t go_on(ncclComm& comm) {
     comm.state = ncclComm::State::finalized;
   }
   return ncclSuccess;
+}
+
+// What of the environment has reached the library.
+void tell_variables(int rank) {
+  std::string text = "fake NCCL: rank " + std::to_string(rank) + ":";
+  for (const char* name : {"NCCL_SOCKET_IFNAME", "NCCL_RAS_ADDR"}) {
+    const char* value = std::getenv(name);
+    text += std::string(" ") + name + "=" + (value == nullptr ? "" : value);
+  }
+  std::fprintf(stderr, "%s\n", text.c_str());
 }
 
 }  // namespace
@@ -149,6 +162,9 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id,
   }
   if (config->blocking != 0) die("ncclCommInitRankConfig: only blocking = 0 is on the list");
   if (size < 1 || rank < 0 || rank >= size) die("ncclCommInitRankConfig: a rank outside the communicator");
+  if (const char* wanted = std::getenv("NCCL_DEBUG"); wanted != nullptr && std::string(wanted) == "INFO") {
+    tell_variables(rank);
+  }
   const Fault fault = fault_of("ncclCommInitRankConfig");
   if (fault.at_once != ncclSuccess) return fault.at_once;
   const auto made = std::make_shared<ncclComm>();
