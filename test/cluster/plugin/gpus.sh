@@ -2,9 +2,8 @@
 # The trainer on the GPUs that Slurm gives, which test/fake_gpu stands in for, set up by the plugin.
 # shellcheck disable=SC2154
 
-run_dir=$cluster/work/gpus
-steps_on_gpus() { (($(wc -l <"$run_dir/metrics.csv" 2>/dev/null || echo 0) > $1)); }
-happened_on_gpus() { grep -qs ",$1," "$run_dir/events.csv"; }
+steps_on_gpus() { (($(wc -l <"$cluster/work/gpus/metrics.csv" 2>/dev/null || echo 0) > $1)); }
+happened_on_gpus() { grep -qs ",$1," "$cluster/work/gpus/events.csv"; }
 on_cluster_now() { "$plugin_here/../run" "$cluster" "$@"; }
 
 # Two ranks on each of two nodes, a GPU for each, as a second process on the same would be refused. Preempted, it
@@ -40,15 +39,15 @@ END
   urgent=$out
   # It waits five seconds before it starts again.
   poll_for 60 happened_on_gpus stopped || fail "not stopped: $(cat "$cluster/work/gpus.out")"
-  steps=$(($(wc -l <"$run_dir/metrics.csv") + 20))
+  steps=$(($(wc -l <"$cluster/work/gpus/metrics.csv") + 20))
   on_cluster_now sed -i "s/^train.steps = .*/train.steps = $steps/" gpus.conf
   poll_for 60 happened_on_gpus finished || fail "not finished: $(cat "$cluster/work/gpus.out")"
   on_cluster_now scancel "$urgent"
   has "$(cat "$cluster/work/gpus.out")" 'cuda Fake GPU'
-  has "$(grep -m 1 ',started,' "$run_dir/events.csv")" '4 ranks'
-  has "$(grep -m 1 ',resumed,' "$run_dir/events.csv")" '2 ranks'
+  has "$(grep -m 1 ',started,' "$cluster/work/gpus/events.csv")" '4 ranks'
+  has "$(grep -m 1 ',resumed,' "$cluster/work/gpus/events.csv")" '2 ranks'
   has "$(cat "$cluster/work/gpus.out")" 'fake NCCL: rank 0: NCCL_SOCKET_IFNAME='
   run_as_user env "${settings[@]}" lockstep train gpus.conf --run.dir=undisturbed
   [[ $code == 0 ]] || fail 'the undisturbed run'
-  cmp "$run_dir/metrics.csv" "$cluster/work/undisturbed/metrics.csv" || fail 'other numbers than undisturbed'
+  cmp "$cluster/work/gpus/metrics.csv" "$cluster/work/undisturbed/metrics.csv" || fail 'other numbers than undisturbed'
 }
