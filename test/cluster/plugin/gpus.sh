@@ -9,7 +9,7 @@ on_cluster_now() { "$plugin_here/../run" "$cluster" "$@"; }
 # Two ranks on each of two nodes, a GPU for each: NCCL refuses two ranks of a node on one. Preempted, it
 # goes on when there is room, to the same bytes as one process on one GPU, and NCCL sees what the plugin has set.
 case_a_job_on_gpus_is_preempted_and_ends_as_if_nothing_was() {
-  local library=$build/fake_gpu/liblockstep_cuda.so job urgent steps conf=$cluster/work/gpus.conf
+  local library=$build/fake_gpu/liblockstep_cuda.so urgent steps conf=$cluster/work/gpus.conf
   if [[ ! -e $library ]]; then
     echo "no stand-in for GPUs here: NVIDIA's headers are missing (make info)"
     return
@@ -32,7 +32,6 @@ END
   local -a settings=(LOCKSTEP_CUDA_LIBRARY="$cluster/etc/liblockstep_cuda.so" FAKE_GPU_MEMORY_MIB=64)
   run_as_user env "${settings[@]}" NCCL_DEBUG=INFO sbatch --parsable --partition=low --nodes=2 --ntasks-per-node=2 \
     --gres=gpu:2 --output=gpus.out "$cluster/prefix/share/lockstep/sbatch/train.sbatch" gpus.conf
-  job=$out
   poll_for 60 steps_on_gpus 5 || fail "no steps: $(cat "$cluster/work/gpus.out")"
   run_as_user sbatch --parsable --partition=high --nodes=3 --ntasks-per-node=1 --exclusive --output=/dev/null \
     --wrap='exec sleep infinity'
