@@ -33,7 +33,7 @@ ends_and_resumes() {
 # struck NAME FAULT TEXT: a run of three ranks with the fault.
 struck() {
   local run=$scratch/$1
-  FAKE_GPU_FAULT=$2 exits 76 gpu_ranks 3 "$conf" --run.dir="$run" --limits.step=5 >"$run.log" 2>&1 || {
+  FAKE_GPU_FAULT=$2 exits 76 gpu_ranks 3 "$conf" --run.dir="$run" --limits.step=15 >"$run.log" 2>&1 || {
     cat "$run.log"
     return 1
   }
@@ -45,15 +45,15 @@ case_an_error_of_NCCL_on_one_rank_ends_all() {
 }
 
 case_an_error_that_NCCL_tells_later_ends_all() {
-  struck nccl-async ncclAllReduce:6:async-ncclInternalError:2 'rank 2 on [^ ]+ gave up: ncclAllReduce: internal error'
+  struck nccl-async ncclAllReduce:6:async-ncclInternalError:2 'rank 2 on .*ncclAllReduce: internal error'
 }
 
 case_a_sum_that_one_rank_never_ends_is_given_up() {
-  struck nccl-stall ncclAllReduce:6:stall:1 'no progress in .* for 5 s'
+  struck nccl-stall ncclAllReduce:6:stall:1 'no progress in .* for 15 s'
 }
 
 case_a_GPU_that_stands_still_ends_all() {
-  struck gpu-stall sgd:11:stall:1 'no progress in .* for 5 s: .*rank 1 on'
+  struck gpu-stall sgd:11:stall:1 'no progress in .* for 15 s: .*rank 1 on'
 }
 
 case_a_lost_GPU_is_named_and_the_run_is_one_to_requeue() {
@@ -62,7 +62,7 @@ case_a_lost_GPU_is_named_and_the_run_is_one_to_requeue() {
 
 case_a_stopped_rank_is_named() {
   local run=$scratch/stopped job pid victim=''
-  gpu_ranks 3 "$conf" --run.dir="$run" --train.steps=100000 --checkpoint.every=4 --checkpoint.keep=1000 --limits.step=5 \
+  gpu_ranks 3 "$conf" --run.dir="$run" --train.steps=100000 --checkpoint.every=4 --checkpoint.keep=1000 --limits.step=15 \
     >"$run.log" 2>&1 &
   job=$!
   poll 60 more_rows_than "$run/metrics.csv" 5 || return 1
@@ -71,5 +71,5 @@ case_a_stopped_rank_is_named() {
   done
   kill -STOP "$victim"
   exits 76 wait "$job" || return 1
-  grep -qE 'no progress in .* for 5 s: rank 1 on' "$run.log" && grep -q '^code=76' "$run"/outcome/* && poll 20 gone "$run"
+  grep -qE 'no progress in .* for 15 s: rank 1 on' "$run.log" && grep -q '^code=76' "$run"/outcome/* && poll 20 gone "$run"
 }
