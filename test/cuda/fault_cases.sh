@@ -48,14 +48,6 @@ case_an_error_that_NCCL_tells_later_ends_all() {
   struck nccl-async ncclAllReduce:6:async-ncclInternalError:2 'rank 2 on .*ncclAllReduce: internal error'
 }
 
-case_a_sum_that_one_rank_never_ends_is_given_up() {
-  struck nccl-stall ncclAllReduce:6:stall:1 'no progress in .* for 15 s'
-}
-
-case_a_GPU_that_stands_still_ends_all() {
-  struck gpu-stall sgd:11:stall:1 'no progress in .* for 15 s: .*rank 1 on'
-}
-
 case_a_lost_GPU_is_named_and_the_run_is_one_to_requeue() {
   struck gpu-lost sgd:11:cudaErrorECCUncorrectable:2 'rank 2 on .*ECC.*the GPU is lost for this process'
 }
