@@ -81,7 +81,7 @@ Tensor Device::send(std::span<const std::int64_t> host, const Shape& shape) {
 }
 
 Tensor Device::send_bytes(const void* host, const Shape& shape, DType dtype) {
-  const Tensor tensor = empty(shape, dtype);
+  Tensor tensor = empty(shape, dtype);
   upload_bytes(host, tensor.bytes(), tensor.data());
   return tensor;
 }

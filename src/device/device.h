@@ -124,7 +124,7 @@ class Device {
   virtual void synchronise() {}
   // Called again and again, by the thread that waits, while synchronise() or download() waits for the device;
   // ends the wait by throwing. For whoever can tell why the device does not come to an end: a communicator.
-  virtual void set_monitor(std::function<void()> /*monitor*/) {}
+  virtual void set_monitor(const std::function<void()>& /*monitor*/) {}
   // Tells profilers of the trace's spans, and adds rows with the device's own times where the trace has a
   // file. The trace must outlive the device, and its other threads begin spans only after this.
   virtual void show_in(Trace& /*trace*/) {}

@@ -7,7 +7,7 @@ device::Tensor mean_squared_error(Tape& tape, const Variable& predictions, const
   if (predictions.needs_gradient()) {
     gradient = tape.device().empty(predictions.value.shape(), predictions.value.dtype());
   }
-  const device::Tensor sums = tape.device().empty({3}, device::DType::f64);
+  device::Tensor sums = tape.device().empty({3}, device::DType::f64);
   tape.device().mean_squared_error(predictions.value, targets, tape.context().loss_scale, gradient, sums);
   // Backward starts here, so the gradient is made in the same pass and waits on the tape.
   if (gradient) tape.add_gradient(predictions, gradient);

@@ -8,7 +8,7 @@ device::Tensor softmax_cross_entropy(Tape& tape, const Variable& logits, const d
   if (logits.needs_gradient()) {
     gradient = tape.device().empty(logits.value.shape(), logits.value.dtype());
   }
-  const device::Tensor sums = tape.device().empty({3}, device::DType::f64);
+  device::Tensor sums = tape.device().empty({3}, device::DType::f64);
   tape.device().softmax_cross_entropy(logits.value, labels, label_smoothing, tape.context().loss_scale,
                                       gradient, sums);
   // Backward starts here, so the gradient is made in the same pass and waits on the tape.

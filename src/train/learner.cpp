@@ -103,7 +103,7 @@ device::Tensor Learner::receive(const Sent& sent) const {
   device_->receive(sent.x);
   if (sent.targets) device_->receive(sent.targets);
   if (precision() == device::DType::f32) return sent.x;
-  const device::Tensor narrow = device_->empty(sent.x.shape(), precision());
+  device::Tensor narrow = device_->empty(sent.x.shape(), precision());
   device_->cast(sent.x, narrow);
   return narrow;
 }

@@ -5,7 +5,8 @@
 
 namespace {
 
-using namespace lockstep;
+namespace comm = lockstep::comm;
+namespace device = lockstep::device;
 
 std::unique_ptr<comm::Communicator> open(device::Device& device, std::unique_ptr<comm::Transport> transport,
                                          const comm::HostCommunicatorOptions& options) {

@@ -34,7 +34,7 @@ class CudaDevice final : public Device {
   std::string_view kind() const override { return "cuda"; }
   std::string description() const override;
   void synchronise() override;
-  void set_monitor(std::function<void()> monitor) override { monitor_ = std::move(monitor); }
+  void set_monitor(const std::function<void()>& monitor) override { monitor_ = monitor; }
   void show_in(Trace& trace) override;
   std::string pci_address() const override;
 

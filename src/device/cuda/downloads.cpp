@@ -24,6 +24,7 @@ void Downloads::copy(const void* address, std::size_t bytes, void* host, const S
   for (std::size_t part = 0; part <= parts; ++part) {
     if (part < parts) {
       auto& half = halves_[part % 2];
+      // NOLINTNEXTLINE(modernize-make-unique): an aggregate
       if (!half) half.reset(new Half{PageLocked(half_bytes), Event()});
       check(cudaMemcpyAsync(half->memory.data(), from + part * half_bytes, size_of_part(part),
                             cudaMemcpyDeviceToHost, stream.get()),
