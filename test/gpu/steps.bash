@@ -59,6 +59,7 @@ write_report() {
     sed 's/^/- /' "$work/machine"
     printf '\n| step | result | seconds | what it said |\n| --- | --- | --- | --- |\n'
     printf '%s\n' "${rows[@]}"
+    section 'What NVIDIA leaves open' "$work/findings.md"
     section 'Matrix products' "$work/products.md"
     section 'Training against PyTorch' "$work/training.md"
     for log in "$work"/*.log; do

@@ -50,6 +50,10 @@ void Checks::wrong(const std::string& text) {
   if (fault_.empty()) fault_ = text;
 }
 
+void Checks::tell(const std::string& text) {
+  std::printf("note   %s\n", text.c_str());
+}
+
 void Checks::near(std::string_view what, const Tensor& got, const Values& wanted, double tolerance) {
   const Values here = download(device_, got);
   if (here.size() != wanted.size()) return wrong(std::string(what) + ": another number of elements");

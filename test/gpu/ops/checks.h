@@ -41,6 +41,8 @@ class Checks {
   // Runs twice, and wants the same bits.
   void repeats(std::string_view what, const std::function<Tensor()>& make);
   void wrong(const std::string& text);
+  // What a GPU may do in one way or another: a line that is neither a pass nor a failure.
+  static void tell(const std::string& text);
 
   int passed() const { return passed_; }
   int failed() const { return failed_; }
