@@ -35,8 +35,9 @@ __global__ void take_pixels(const T* x, Geometry g, unsigned count, T* y) {
     const Place out = place_of(static_cast<unsigned>(i), g.out_height, g.out_width, g.out_channels);
     T value = cuda::from_float<T>(0.f);
     if (out.channel >= g.before && out.channel - g.before < g.channels) {
-      const std::int64_t row = static_cast<std::int64_t>(out.image) * g.height + out.row * g.stride;
-      value = x[(row * g.width + out.column * g.stride) * g.channels + out.channel - g.before];
+      const std::int64_t stride = g.stride;
+      const std::int64_t row = static_cast<std::int64_t>(out.image) * g.height + out.row * stride;
+      value = x[(row * g.width + out.column * stride) * g.channels + out.channel - g.before];
     }
     y[i] = value;
   }
