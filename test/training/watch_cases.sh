@@ -81,10 +81,11 @@ case_hashes_of_the_state_are_the_same_on_all_rank_counts_and_over_a_chain() {
   diff <(head -n 13 "${run}1/hashes.csv") "$run-without/hashes.csv"
 }
 
-# slowed RUN FAULT FACTOR: three ranks with a lane each, of which the fault slows one; they are compared once. That nobody
-# is named where all are equally fast, is for unit tests to show, which have no neighbours on the machine.
+# slowed RUN FAULT FACTOR: three ranks with a lane each, of which the fault slows one; they are compared once, by the 7
+# steps behind the 3 that a start needs to settle. That nobody is named where all are equally fast, is for unit tests to
+# show, which have no neighbours on the machine.
 slowed() {
-  LOCKSTEP_FAULT=$2 preloaded=yes ranks 3 "$conf" --run.dir="$1" --model.name=mlp --model.hidden=8 --train.steps=8 \
+  LOCKSTEP_FAULT=$2 preloaded=yes ranks 3 "$conf" --run.dir="$1" --model.name=mlp --model.hidden=8 --train.steps=11 \
     --train.global_batch=48 --train.micro_batch=16 --eval.every=0 --checkpoint.every=0 --data.prefetch=1 --data.check=layout \
     --data.shuffle_window=4 --guard.straggler_steps=7 --guard.straggler_factor="$3" >"$1.log" 2>&1
 }
