@@ -144,7 +144,7 @@ lint-packages:
 	@test/setup/packages $(PACKAGES) $(LINT_PACKAGES)
 
 test: packages  ## install what is missing, build, run all tests
-	$(AGAIN) programs stage
+	$(AGAIN) programs stage $(if $(SANITIZERS),,$(CUDA_CHECKED))
 	@BUILD=$(BUILD) test/run $(SUITES)
 
 docs: $(BUILD)/lockstep  ## write docs/configuration.md from the program's own table of keys

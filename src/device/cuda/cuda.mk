@@ -16,6 +16,8 @@ CUDA_MISSING = $(or $(if $(wildcard $(CUDA_HOME)/bin/nvcc),,no $(CUDA_HOME)/bin/
 CUDA_ARCHS ?= 80 90 100
 
 CUDA_LIBRARY := $(if $(filter 1,$(CUDA)),$(BUILD)/liblockstep_cuda.so)
+# With the proof that nothing is missing in it.
+CUDA_CHECKED := $(if $(CUDA_LIBRARY),$(CUDA_LIBRARY) $(BUILD)/cuda/lockstep-linked)
 CUDA_OBJECTS := $(CUDA_SOURCES:%=$(BUILD)/cuda/%.o)
 CUDA_DEPENDENCIES := $(CUDA_OBJECTS:.o=.d)
 CUDA_INCLUDES := $(addprefix -isystem ,$(wildcard $(addsuffix /include,$(CUDNN_HOME) $(NCCL_HOME) $(CUDA_HOME))))
@@ -33,7 +35,7 @@ cuda-note:
 
 cuda-check: needed-packages  ## build the CUDA backend by nvcc, warnings as errors, and link it with NVIDIA's own libraries
 	@$(if $(CUDA_LIBRARY),:,echo 'cuda-check: $(CUDA_MISSING)' >&2; false)
-	$(AGAIN) $(BUILD)/cuda/lockstep-linked
+	$(AGAIN) $(CUDA_CHECKED)
 	@echo "1 passed, 0 failed: $(words $(CUDA_SOURCES)) sources for $(CUDA_ARCHS), nothing is undefined"
 
 # The CUDA backend. What it lacks it finds in the program that loads it.
