@@ -6,7 +6,6 @@
 
 #include "comm/exact_reducer.h"
 #include "comm/fast_reducer.h"
-#include "core/clock.h"
 #include "core/error.h"
 
 namespace lockstep::comm {
@@ -29,7 +28,8 @@ Reducer::Reducer(Communicator& comm, device::Device& device, const device::Tenso
       plan_(parameters, gradient.count(), whole_slices(options.bucket, comm.size(), options.wire)),
       lanes_(options.lanes),
       block_(lanes_of(comm.rank(), comm.size(), options.lanes)),
-      trace_(options.trace) {}
+      trace_(options.trace),
+      waits_(device.make_stopwatch()) {}
 
 void Reducer::begin_step(std::span<const std::uint8_t> present, bool overlap) {
   if (static_cast<int>(present.size()) != lanes_) {
@@ -38,7 +38,7 @@ void Reducer::begin_step(std::span<const std::uint8_t> present, bool overlap) {
   present_.assign(present.begin(), present.end());
   overlap_ = overlap && comm_.size() > 1;
   comm_.set_background(overlap_);
-  waited_ = 0;
+  waits_->restart();
   started_ = 0;
   plan_.restart();
   in_last_ = false;
@@ -92,9 +92,8 @@ void Reducer::start_up_to(std::size_t buckets) {
 void Reducer::wait(Pending& pending) {
   if (pending.done()) return;
   const Span span(trace_, "wait for the sum", "reduction");
-  const double begin = monotonic_seconds();
+  const device::Stopwatch::Stretch stretch(*waits_);
   pending.wait();
-  waited_ += monotonic_seconds() - begin;
 }
 
 std::unique_ptr<Reducer> make_reducer(Communicator& comm, device::Device& device,

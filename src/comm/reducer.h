@@ -68,8 +68,9 @@ class Reducer {
   void abandon();
 
   bool overlaps() const { return overlap_; }
-  // Of the calling thread, for its peers, since begin_step().
-  double seconds_waited() const { return waited_; }
+  // How long the device has waited for the peers since begin_step(), as far as that is known: all of it when
+  // the device has been waited for (device/stopwatch.h).
+  double seconds_waited() { return waits_->seconds(); }
 
  protected:
   Reducer(Communicator& comm, device::Device& device, const device::Tensor& gradient,
@@ -99,7 +100,7 @@ class Reducer {
 
   std::vector<std::uint8_t> present_;
   bool overlap_ = false;
-  double waited_ = 0;
+  std::unique_ptr<device::Stopwatch> waits_;
   int next_lane_ = 0;
   int last_lane_ = -1;  // the last own lane with samples; -1: there is none
   bool in_last_ = false;

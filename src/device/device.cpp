@@ -40,6 +40,10 @@ Tensor Device::zeros(const Shape& shape) {
   return tensor;
 }
 
+std::unique_ptr<Stopwatch> Device::make_stopwatch() {
+  return std::make_unique<HostStopwatch>();
+}
+
 void Device::upload(std::span<const float> host, const Tensor& tensor) {
   require_count(host.size(), tensor.shape());
   upload_bytes(host.data(), host.size_bytes(), tensor.f32());

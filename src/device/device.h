@@ -36,6 +36,7 @@
 
 #include "core/trace.h"
 #include "device/pool.h"
+#include "device/stopwatch.h"
 #include "device/tensor.h"
 
 namespace lockstep::device {
@@ -153,6 +154,8 @@ class Device {
   Tensor send(std::span<const std::int64_t> host, const Shape& shape);
   virtual void receive(const Tensor& /*sent*/) {}
   virtual bool copies_beside() const { return false; }
+  // Of what the device waits for; it must not outlive the device.
+  virtual std::unique_ptr<Stopwatch> make_stopwatch();
   // Waits. Error(bad_data) where a label was invalid.
   LossSum read_loss(const Tensor& sums);
 

@@ -99,9 +99,13 @@ Learner::Sent Learner::send(const data::Batch& batch) const {
           objective_.send_targets(*device_, batch)};
 }
 
-device::Tensor Learner::receive(const Sent& sent) const {
-  device_->receive(sent.x);
+void Learner::await(const Sent& sent) const {
+  if (sent.x) device_->receive(sent.x);
   if (sent.targets) device_->receive(sent.targets);
+}
+
+device::Tensor Learner::input_of(const Sent& sent) const {
+  await(sent);
   if (precision() == device::DType::f32) return sent.x;
   device::Tensor narrow = device_->empty(sent.x.shape(), precision());
   device_->cast(sent.x, narrow);
@@ -114,7 +118,7 @@ Trained Learner::train(const data::Batch& batch, const Sent& sent, std::int64_t 
   std::optional<Span> span(std::in_place, trace_, "forward", "compute");
   nn::Tape tape(model_->parameters(),
                 {true, seed_, step, batch.ids, static_cast<float>(loss_scale().value_or(1.))});
-  const nn::Variable outputs = model_->forward(tape, tape.input(receive(sent)));
+  const nn::Variable outputs = model_->forward(tape, tape.input(input_of(sent)));
   const device::Tensor sums = objective_(tape, outputs, sent.targets);
   span.emplace(trace_, "backward", "compute");
   tape.backward({accumulate, on_gradient_final});
@@ -128,14 +132,14 @@ device::LossSum Learner::evaluate(const data::Batch& batch) {
   if (average_) averaged.emplace(*average_);
   nn::Tape tape(model_->parameters(), {false, seed_, 0, batch.ids});
   const Sent sent = send(batch);
-  const nn::Variable outputs = model_->forward(tape, tape.input(receive(sent)));
+  const nn::Variable outputs = model_->forward(tape, tape.input(input_of(sent)));
   return device_->read_loss(objective_(tape, outputs, sent.targets));
 }
 
 std::vector<double> Learner::sample_losses(const data::Batch& batch, std::int64_t step, bool training) {
   nn::Tape tape(model_->parameters(), {training, seed_, step, batch.ids});
   const Sent sent = send(batch);
-  const device::Tensor outputs = model_->forward(tape, tape.input(receive(sent))).value;
+  const device::Tensor outputs = model_->forward(tape, tape.input(input_of(sent))).value;
   const std::int64_t width = outputs.count() / batch.size;
   nn::Tape of_rows(model_->parameters(), {training, seed_, step, {}});
   std::vector<double> losses;

@@ -50,6 +50,9 @@ class Learner {
     device::Tensor targets;  // as the objective has them
   };
   Sent send(const data::Batch& batch) const;
+  // What the device is given from now on comes behind their arrival, as train() does by itself. Of a batch
+  // without samples there is nothing to wait for.
+  void await(const Sent& sent) const;
 
   // Forward and backward of one micro-batch, which was sent, at `step` (steps done before it). The gradient
   // of the SUM of the losses, times the loss scale, replaces the gradients or, with `accumulate`, is added to
@@ -130,8 +133,7 @@ class Learner {
     std::string name;
     device::Tensor tensor;
   };
-  // What is called from now on may use the tensors; the model's input.
-  device::Tensor receive(const Sent& sent) const;
+  device::Tensor input_of(const Sent& sent) const;  // the model's
   std::vector<Named> state_tensors() const;
 
   Trace* trace_ = nullptr;

@@ -1,5 +1,6 @@
 #include "train/stepper.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -43,32 +44,43 @@ Stepper::Stepper(const Config& config, Learner& learner, data::Loader& loader, d
               static_cast<std::size_t>(learner.statistic_count())),
       statistics_(learner, packet_),
       schedule_(schedule_of(config.optim)),
+      data_waits_(learner.device().make_stopwatch()),
       overlap_(config.comm.overlap, comm.size()),
       present_(static_cast<std::size_t>(config.virtual_workers())) {}
 
+// A device that is given work ahead may still compute while this thread waits for data, and waits for the sum
+// while this thread has gone on: what the device has waited for is known when it was waited for, and what is
+// left of the time was its work.
 StopVotes Stepper::compute(std::int64_t steps_done, StepReport& report) {
+  const double begin = monotonic_seconds();
+  data_waits_->restart();
   for (int lane = lanes_.first; lane < lanes_.last; ++lane) {
-    const double asked = monotonic_seconds();
-    std::optional<BatchesAhead::SentBatch> next;
-    {
-      const Span span(trace_, "data wait", "data");
-      while (!next) {
-        next = ahead_.next(look_up);
-        if (next) break;
-        if (const StopVotes votes = local_votes(clock_.deadline_near()); any(votes)) return votes;
-      }
-    }
-    const double ready = monotonic_seconds();
-    report.data_seconds += ready - asked;
+    StopVotes votes{};
+    auto next = await_batch(votes);
+    if (!next) return votes;
     if (next->batch.size > 0) train_lane(lane, *next, steps_done);
     taken_.push_back({std::move(next->batch), 0});
     ahead_.fill();
-    report.compute_seconds += monotonic_seconds() - ready;
   }
-  const double begin = monotonic_seconds();
   read_results();
-  report.compute_seconds += monotonic_seconds() - begin;
+  report.data_seconds = data_waits_->seconds();
+  report.communication_seconds = reducer_.seconds_waited();
+  report.compute_seconds = std::max(
+      0., monotonic_seconds() - begin - report.data_seconds - report.communication_seconds);
   return {};
+}
+
+std::optional<BatchesAhead::SentBatch> Stepper::await_batch(StopVotes& votes) {
+  const Span span(trace_, "data wait", "data");
+  const device::Stopwatch::Stretch stretch(*data_waits_);
+  while (true) {
+    if (auto next = ahead_.next(look_up)) {
+      learner_.await(next->sent);
+      return next;
+    }
+    votes = local_votes(clock_.deadline_near());
+    if (any(votes)) return std::nullopt;
+  }
 }
 
 void Stepper::train_lane(int lane, const BatchesAhead::SentBatch& lane_batch, std::int64_t steps_done) {
@@ -106,9 +118,6 @@ StepReport Stepper::run(std::int64_t steps_done, const data::Position& at) {
   }
   reducer_.begin_step(present_, overlap_.on());
   const StopVotes given_up = compute(steps_done, report);
-  // What the reducer waited for was not computation.
-  report.compute_seconds -= reducer_.seconds_waited();
-  report.communication_seconds += reducer_.seconds_waited();
   const bool summed_early = reducer_.overlaps();
   if (summed_early) {
     if (any(given_up)) {

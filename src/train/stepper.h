@@ -43,11 +43,11 @@ struct StepReport {
   // Why the guard refused the step, decided from reduced values (C8): nothing was changed. Else empty.
   std::string anomaly;
   Suspects suspects;  // then: the samples that it may be due to
-  // Of this rank, in seconds.
-  double data_seconds = 0;
+  // Of this rank, in seconds: what its device had to wait for, and the rest of the step's own work.
+  double data_seconds = 0;  // for micro-batches, on a GPU with their way there
   double compute_seconds = 0;
   double update_seconds = 0;         // the part of compute_seconds that does not depend on the rank's lanes
-  double communication_seconds = 0;  // the main thread's, for other ranks
+  double communication_seconds = 0;  // for sums and for other ranks
   double seconds = 0;
   std::optional<std::string> overlap;  // what the trial of both ways has found, in the step that ends it
 };
@@ -75,6 +75,8 @@ class Stepper {
   // Runs this rank's lanes. Any votes are those that came while waiting for data and made it give the step
   // up; they stay, whatever the clock says afterwards.
   StopVotes compute(std::int64_t steps_done, StepReport& report);
+  // The next micro-batch, there for the device; or nothing, and the votes.
+  std::optional<BatchesAhead::SentBatch> await_batch(StopVotes& votes);
   void train_lane(int lane, const BatchesAhead::SentBatch& lane_batch, std::int64_t steps_done);
   // Of all lanes that have run, into the packet.
   void read_results();
@@ -105,6 +107,7 @@ class Stepper {
   comm::StepPacket packet_;
   LaneStatistics statistics_;
   optim::ScheduleOptions schedule_;
+  std::unique_ptr<device::Stopwatch> data_waits_;  // of the present step
   Overlap overlap_;
   std::vector<std::uint8_t> present_;  // by lane: whether it has samples in the present step
 };

@@ -83,3 +83,20 @@ case_without_NVML_a_run_says_so_and_goes_on() {
   grep -q 'no utilisation, power and temperature of the GPU: nvmlInit: Driver Not Loaded' "$run.log"
   [[ $(grep -c '[0-9],,,,,,$' "$run/timings.csv") == 8 && $(grep -cx 'step' "$ranges") == 8 ]]
 }
+
+# paced RUN KERNEL: three ranks, of which rank 1 takes longer for this kernel, from its first on; its neighbours wait for the sums
+# of the first buckets before theirs of the last are begun.
+paced() {
+  FAKE_GPU_FAULT=$2:1:slower=60:1 gpu_ranks 3 "$conf" --run.dir="$1" --model.hidden=512 --train.steps=9 --train.reduction=exact \
+    --comm.overlap=on --comm.bucket_mib=1 --checkpoint.every=0 --guard.straggler_steps=5 --guard.straggler_factor=2 \
+    --train.micro_batch=16 >"$1.log" 2>&1
+}
+
+case_a_slow_GPU_is_named_and_what_others_wait_for_is_communication() {
+  local run=$scratch/slow
+  export LD_LIBRARY_PATH=$driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} only_rank=1 setting=FAKE_NVML=hot
+  paced "$run" '(cross_entropies<T>)'
+  cat "$run/ranks.csv" "$run/events.csv"
+  [[ $(grep -c ',straggler,rank 1 on [^ ]* is slow: over 5 steps .* slow in computing: ' "$run/events.csv") == 1 ]]
+  ! grep ',straggler,rank [02] ' "$run/events.csv"
+}

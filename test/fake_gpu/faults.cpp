@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "process.h"
 #include "stream.h"
@@ -11,6 +12,8 @@
 namespace fake_gpu {
 
 namespace {
+
+constexpr std::string_view slower = "slower=";
 
 // "" where the launcher does not say: one process alone is rank 0.
 std::string rank() {
@@ -40,7 +43,8 @@ bool Faults::due(const std::string& call, std::string& error) {
   }
   const unsigned long count = ++calls_[call];
   for (auto fault = begin; fault != end; ++fault) {
-    if (fault->second.call == count) {
+    const bool lasts = fault->second.error.starts_with(slower);
+    if (fault->second.call == count || (lasts && fault->second.call < count)) {
       error = fault->second.error;
       return true;
     }
@@ -63,6 +67,13 @@ void Faults::add(const std::string& text) {
   if (!only_one_rank || where == rank()) {
     faults_.insert({call, {count, error}});
   }
+}
+
+std::optional<std::chrono::milliseconds> delay_of(const std::string& error) {
+  if (!error.starts_with(slower)) {
+    return std::nullopt;
+  }
+  return std::chrono::milliseconds(std::stol(error.substr(slower.size())));
 }
 
 void die(const std::string& text) {

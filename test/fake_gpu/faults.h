@@ -1,8 +1,10 @@
 // Faults on demand.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace fake_gpu {
@@ -27,5 +29,8 @@ class Faults {
   std::multimap<std::string, Fault> faults_;  // by the call
   std::map<std::string, unsigned long> calls_;
 };
+
+// Of "slower=MILLISECONDS", by which each kernel of a name takes longer; nothing of other errors.
+std::optional<std::chrono::milliseconds> delay_of(const std::string& error);
 
 }  // namespace fake_gpu

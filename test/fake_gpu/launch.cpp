@@ -1,5 +1,7 @@
 // Kernels: how they are queued, and what they ask of the processor.
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "block.h"
@@ -18,6 +20,20 @@ constexpr unsigned most_rows = 65535;
 constexpr std::size_t most_shared_bytes = 48 * 1024;
 // The first generation that the product's kernels are built for.
 constexpr int oldest_major = 8;
+
+// Before a kernel that is slow runs; other streams go on meanwhile.
+struct Delay {
+  std::chrono::milliseconds time{0};
+  std::optional<std::chrono::steady_clock::time_point> begin = std::nullopt;
+
+  bool over() {
+    const auto now = std::chrono::steady_clock::now();
+    if (!begin) {
+      begin = now;
+    }
+    return now - *begin >= time;
+  }
+};
 
 Block& running(const char* what) {
   Block* const block = registers().running;
@@ -91,9 +107,12 @@ cudaError_t launch(const char* name, Blocks blocks, unsigned threads, std::size_
       return cudaErrorNoKernelImageForDevice;
     }
     cudaError_t fault = cudaSuccess;
+    Delay delay;
     if (std::string text; fault_due(name, text)) {
       if (text == "stall") {
         runtime.stall();
+      } else if (const auto time = delay_of(text)) {
+        delay.time = *time;
       } else {
         fault = error_named(text);
       }
@@ -101,7 +120,10 @@ cudaError_t launch(const char* name, Blocks blocks, unsigned threads, std::size_
     const std::string kernel = name;
     return runtime.enqueue(
         stream, kernel, accesses,
-        [kernel, blocks, threads, shared_bytes, body = std::move(body)] {
+        [kernel, blocks, threads, shared_bytes, delay, body = std::move(body)]() mutable {
+          if (!delay.over()) {
+            return false;
+          }
           run_grid(kernel, blocks, threads, shared_bytes, body);
           return true;
         },

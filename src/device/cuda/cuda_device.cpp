@@ -15,6 +15,7 @@
 #include "device/cuda/gpus.h"
 #include "device/cuda/inbox.h"
 #include "device/cuda/span_watch.h"
+#include "device/cuda/stream_stopwatch.h"
 #include "device/cuda/timeline.h"
 #include "device/cuda/upload_ring.h"
 
@@ -115,6 +116,10 @@ Tensor CudaDevice::send_bytes(const void* host, const Shape& shape, DType dtype)
 
 void CudaDevice::receive(const Tensor& sent) {
   inbox_->receive(sent);
+}
+
+std::unique_ptr<Stopwatch> CudaDevice::make_stopwatch() {
+  return std::make_unique<cuda::StreamStopwatch>(stream());
 }
 
 }  // namespace lockstep::device

@@ -40,6 +40,7 @@ class CudaDevice final : public Device {
 
   void receive(const Tensor& sent) override;
   bool copies_beside() const override { return true; }
+  std::unique_ptr<Stopwatch> make_stopwatch() override;
 
   int ordinal() const { return ordinal_; }
   // What all operations are queued on.

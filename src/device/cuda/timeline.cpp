@@ -42,11 +42,8 @@ void Timeline::start(Trace& trace, const Stream& compute) noexcept {
 }
 
 Timeline::Place Timeline::record(cudaStream_t stream) {
-  if (spare_.empty()) spare_.push_back(std::make_unique<Event>(true));
-  Place place{std::move(spare_.back()), monotonic_seconds()};
-  spare_.pop_back();
-  place.event->record(stream);
-  return place;
+  const double queued = monotonic_seconds();
+  return {events_.record(stream), queued};
 }
 
 void Timeline::begin(Row row, std::string_view name, std::string_view category,
@@ -118,8 +115,8 @@ void Timeline::show(std::vector<std::pair<Row, Piece>>& finished) {
   reference_seconds_ = now;
   std::swap(reference_, finished.back().second.end.event);
   for (auto& [row, piece] : finished) {
-    spare_.push_back(std::move(piece.begin.event));
-    spare_.push_back(std::move(piece.end.event));
+    events_.give_back(std::move(piece.begin.event));
+    events_.give_back(std::move(piece.end.event));
   }
 }
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/trace.h"
+#include "device/cuda/event_pool.h"
 #include "device/cuda/resources.h"
 
 namespace lockstep::device::cuda {
@@ -61,7 +62,7 @@ class Timeline {
 
   Trace* trace_ = nullptr;  // null: off
   std::array<Lane, 3> lanes_;
-  std::vector<std::unique_ptr<Event>> spare_;
+  EventPool events_{true};
   // The event that others are timed by, and its place on the GPU's clock, which starts with start().
   std::unique_ptr<Event> reference_;
   double reference_seconds_ = 0;
