@@ -17,21 +17,31 @@ class Arena {
   // `begin` is a multiple of the alignment.
   Arena(void* begin, std::size_t bytes);
 
-  // Aligned; null where no gap is large enough. No bytes are a block too.
+  // Aligned; null where no gap is large enough. No bytes are a block too. Throws std::bad_alloc where the host
+  // has no memory for the books; nothing has changed then.
   void* take(std::size_t bytes);
-  // A block that take() has returned.
-  void give_back(void* block);
+  // A block that take() has returned. Allocates nothing: it happens in destructors.
+  void give_back(void* block) noexcept;
 
   std::size_t largest_gap() const;
 
  private:
-  void add_gap(std::size_t offset, std::size_t bytes);
-  void remove_gap(std::size_t offset, std::size_t bytes);
+  using BySize = std::set<std::pair<std::size_t, std::size_t>>;  // bytes, offset
+  struct Extent {
+    std::size_t bytes = 0;
+    BySize::node_type place;  // of a block: what it will need when it is a gap
+  };
+  using ByOffset = std::map<std::size_t, Extent>;
+
+  // Not in the books yet, with all that they need for it.
+  static ByOffset::node_type make_extent(std::size_t offset, std::size_t bytes);
+  void add_gap(ByOffset::node_type extent) noexcept;
+  ByOffset::node_type remove_gap(ByOffset::iterator gap) noexcept;
 
   std::byte* begin_;
-  std::map<std::size_t, std::size_t> blocks_;              // offset -> bytes
-  std::map<std::size_t, std::size_t> gaps_;                // the same
-  std::set<std::pair<std::size_t, std::size_t>> by_size_;  // gaps: bytes, offset
+  ByOffset blocks_;
+  ByOffset gaps_;
+  BySize by_size_;  // the gaps
 };
 
 }  // namespace lockstep::device

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <random>
 #include <vector>
 
@@ -15,6 +16,35 @@ using Catch::Matchers::Message;
 using lockstep::Error;
 using lockstep::ExitCode;
 using namespace lockstep::device;
+
+namespace {
+
+thread_local bool may_allocate = true;
+
+// While it lives, this thread gets no memory from the heap.
+class NoAllocation {
+ public:
+  NoAllocation() { may_allocate = false; }
+  ~NoAllocation() { may_allocate = true; }
+  NoAllocation(const NoAllocation&) = delete;
+  NoAllocation& operator=(const NoAllocation&) = delete;
+};
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  void* const memory = may_allocate ? std::malloc(bytes > 0 ? bytes : 1) : nullptr;
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 
 TEST_CASE("an arena takes the smallest gap and joins what comes back", "[device]") {
   alignas(256) static std::byte memory[16 * 256];
@@ -40,6 +70,35 @@ TEST_CASE("an arena takes the smallest gap and joins what comes back", "[device]
   arena.give_back(b);
   CHECK(arena.largest_gap() == 16 * 256);
   CHECK(arena.take(16 * 256) == memory);
+}
+
+TEST_CASE("an arena gives back without allocating, and forgets nothing where the host is out of memory",
+          "[device]") {
+  alignas(256) static std::byte memory[8 * 256];
+  Arena arena(memory, sizeof memory);
+  void* const a = arena.take(256);
+  void* const b = arena.take(256);
+  void* const c = arena.take(256);
+  bool refused = false;
+  {
+    const NoAllocation here;
+    arena.give_back(a);
+    arena.give_back(c);  // with the gap behind it
+    try {
+      arena.take(256);  // a
+      arena.take(256);  // the first part of what is left
+    } catch (const std::bad_alloc&) {
+      refused = true;
+    }
+  }
+  CHECK(refused);
+  CHECK(arena.largest_gap() == 6 * 256);
+  arena.give_back(a);
+  {
+    const NoAllocation here;
+    arena.give_back(b);  // with the gaps on both sides
+  }
+  CHECK(arena.largest_gap() == 8 * 256);
 }
 
 TEST_CASE("blocks of an arena never overlap, and all of it is there in the end", "[device]") {
