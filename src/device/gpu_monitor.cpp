@@ -4,6 +4,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
@@ -22,6 +23,7 @@ struct GpuMonitor::Shared {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<GpuReading> readings;  // since the last take()
+  std::uint64_t throttle_reasons = 0;  // since the last take_throttle_reasons()
   std::optional<GpuReading> newest;
   double newest_time = 0;  // monotonic_seconds()
   std::string problem;
@@ -31,6 +33,7 @@ struct GpuMonitor::Shared {
   void add(const GpuReading& reading) {
     const std::lock_guard guard(mutex);
     if (readings.size() < most_readings) readings.push_back(reading);
+    throttle_reasons |= reading.throttle_reasons;
     newest = reading;
     newest_time = monotonic_seconds();
     changed.notify_all();
@@ -73,6 +76,11 @@ GpuMonitor::~GpuMonitor() {
   shared_->stop = true;
   shared_->changed.notify_all();
   shared_->changed.wait_for(lock, options_.patience, [this] { return shared_->ended; });
+}
+
+std::uint64_t GpuMonitor::take_throttle_reasons() {
+  const std::lock_guard guard(shared_->mutex);
+  return std::exchange(shared_->throttle_reasons, 0);
 }
 
 std::optional<GpuReading> GpuMonitor::take() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -32,6 +33,9 @@ class GpuMonitor {
   // The summary of the readings since the last call; the newest again where there was none since; nothing
   // where the driver has not answered for long. Returns at once.
   std::optional<GpuReading> take();
+
+  // What has held the clock down since the last call, at any reading. Apart from take(). Returns at once.
+  std::uint64_t take_throttle_reasons();
 
  private:
   struct Shared;

@@ -26,14 +26,6 @@ std::string field(const std::optional<double>& number) {
 constexpr std::string_view gpu_columns =
     "gpu_utilisation,gpu_memory,gpu_clock,gpu_power,gpu_temperature,gpu_throttled";
 
-std::unique_ptr<device::GpuMonitor> watch_gpu(const std::string& address, const Log& log) {
-  if (address.empty()) return nullptr;
-  auto monitor = std::make_unique<device::GpuMonitor>(address);
-  if (!monitor->problem().empty())
-    log.info(fmt::format("no utilisation, power and temperature of the GPU: {}", monitor->problem()));
-  return monitor;
-}
-
 checkpoint::Fence fence_of(const RunFolder& folder, const Attempt& attempt) {
   return [folder, attempt] { folder.fence(attempt); };
 }
@@ -47,7 +39,7 @@ constexpr std::int64_t most_points = 20000;
 // reads back exactly.
 Records::Records(const RunFolder& folder, const Log& log, StatusBoard& board, Hook& hook,
                  const Config& config, const Attempt& attempt, std::int64_t step, std::int64_t evaluated,
-                 bool log_hash, const std::string& gpu)
+                 bool log_hash, device::GpuMonitor* gpu)
     : log_(log),
       board_(board),
       hook_(hook),
@@ -57,7 +49,7 @@ Records::Records(const RunFolder& folder, const Log& log, StatusBoard& board, Ho
       metrics_(folder.metrics(), "step,epoch,samples,loss,accuracy,learning_rate,gradient_norm", step,
                fence_of(folder, attempt)),
       timings_(folder.timings(), "step,seconds,data_seconds,compute_seconds,communication_seconds", step,
-               fence_of(folder, attempt), MoreColumns{gpu_columns, !gpu.empty()}),
+               fence_of(folder, attempt), MoreColumns{gpu_columns, gpu != nullptr}),
       evaluations_(folder.evaluations(), "step,epoch,samples,loss,accuracy", evaluated,
                    fence_of(folder, attempt)),
       anomalies_(folder.anomalies(), "step,lane,sample,file,row,loss", step, fence_of(folder, attempt)),
@@ -65,7 +57,7 @@ Records::Records(const RunFolder& folder, const Log& log, StatusBoard& board, Ho
       // The history of attempts stays whole: nothing in it is undone by a resume.
       events_(folder.events(), event_header, std::numeric_limits<std::int64_t>::max(),
               fence_of(folder, attempt)),
-      gpu_(watch_gpu(gpu, log)) {
+      gpu_(gpu) {
   // One that an earlier attempt has left must not keep rows of steps that come again.
   if (log_hash || std::filesystem::exists(folder.hashes())) {
     hashes_.emplace(folder.hashes(), "step,hash", step, fence_of(folder, attempt));
@@ -113,7 +105,7 @@ void Records::step(std::int64_t step, std::int64_t epoch, std::int64_t samples, 
 }
 
 std::string Records::gpu_fields(std::int64_t step) {
-  if (!gpu_) return {};
+  if (gpu_ == nullptr) return {};
   const device::GpuReading reading = gpu_->take().value_or(device::GpuReading());
   const std::string throttled = device::throttle_text(reading.throttle_reasons);
   board_.update([&](Status& status) {

@@ -40,10 +40,10 @@ class Records {
   // Drops rows of steps after `step`, the step of the checkpoint that the run resumes from, and of
   // evaluations after that of `evaluated`, the last one that the checkpoint knows of.
   // Replaces no file of a folder that is not `attempt`'s any more: throws Error(cannot_create). `log_hash`:
-  // hash() will be called. `gpu`: the address of this rank's on the PCI bus, or empty.
+  // hash() will be called. `gpu`: how this rank's is doing; null: it has none. It must outlive the records.
   Records(const RunFolder& folder, const Log& log, StatusBoard& board, Hook& hook, const Config& config,
           const Attempt& attempt, std::int64_t step, std::int64_t evaluated, bool log_hash,
-          const std::string& gpu);
+          device::GpuMonitor* gpu);
 
   // `step` counts from 1; `samples` since the start of the run.
   void step(std::int64_t step, std::int64_t epoch, std::int64_t samples, const StepReport& report);
@@ -93,7 +93,7 @@ class Records {
   StepLog events_;
   std::optional<StepLog> hashes_;  // where it is asked for, or there already
   std::optional<TensorBoard> tensorboard_;
-  std::unique_ptr<device::GpuMonitor> gpu_;
+  device::GpuMonitor* gpu_;
   bool rows_wait_ = false;
   // Since the last progress line.
   struct Interval {

@@ -66,6 +66,7 @@ void Run::start(const RunOptions& options) {
   });
   if (config_.guard.anomaly == "rollback") initial_ = learner_->snapshot();
   const bool evaluations_known = resume(options.fork);
+  watch_gpu();
   comm::agree(setting_.comm, "open the records of the run", [&] {
     if (setting_.comm.rank() == 0) open_records();
   });
@@ -199,7 +200,7 @@ void Run::open_records() {
                           [&] { setting_.folder.fence(setting_.attempt); });
   }
   records_.emplace(setting_.folder, setting_.log, setting_.board, setting_.hook, config_, setting_.attempt,
-                   step_, evaluated_step_, log_hash_, learner_->device().pci_address());
+                   step_, evaluated_step_, log_hash_, gpu_monitor_.get());
   if (records_->last_metrics() < step_) {
     setting_.log.warn(fmt::format("{} ends at step {}, the checkpoint is of step {}: rows were lost",
                                   setting_.folder.metrics().string(), records_->last_metrics(), step_));

@@ -16,6 +16,7 @@
 #include "core/log.h"
 #include "core/trace.h"
 #include "data/dataset.h"
+#include "device/gpu_monitor.h"
 #include "slurm/allocation.h"
 #include "train/attempt.h"
 #include "train/best.h"
@@ -107,6 +108,7 @@ class Run {
   // Watching the ranks (run_watch.cpp). The first throws AgreedError(peer_failed) where copies differ.
   void compare_replicas();
   void start_watching();
+  void watch_gpu();
   void watch_ranks(const StepReport& report);
   void record_ranks();
   // Whether a rank has become slow.
@@ -151,7 +153,8 @@ class Run {
   std::optional<data::Loader> loader_;
   std::optional<Stepper> stepper_;
   std::optional<Deadline> deadline_;
-  std::optional<Records> records_;  // rank 0
+  std::unique_ptr<device::GpuMonitor> gpu_monitor_;  // null: no GPU, or nobody asks how this rank's is doing
+  std::optional<Records> records_;                   // rank 0
   Guard guard_;
   Best best_;
   std::optional<StallAlarm> stall_alarm_;

@@ -10,6 +10,19 @@
 
 namespace lockstep::train {
 
+// Rank 0's is in the records, the others' are to tell why a rank is slow.
+void Run::watch_gpu() {
+  const std::string address = learner_->device().pci_address();
+  const bool records = setting_.comm.rank() == 0;
+  const bool compared = setting_.comm.size() > 1 && config_.guard.straggler_factor > 0;
+  if (address.empty() || !(records || compared)) return;
+  gpu_monitor_ = std::make_unique<device::GpuMonitor>(address);
+  if (records && !gpu_monitor_->problem().empty()) {
+    setting_.log.info(
+        fmt::format("no utilisation, power and temperature of the GPU: {}", gpu_monitor_->problem()));
+  }
+}
+
 void Run::start_watching() {
   const int ranks = setting_.comm.size();
   const auto lanes = [&](int rank) {
@@ -65,8 +78,10 @@ void Run::watch_ranks(const StepReport& report) {
   if (!stragglers_ || pace_->steps() < config_.guard.straggler_steps) return;
   const std::int64_t steps = pace_->steps();
   const auto paces = comm::gather_values(setting_.comm, pace_->pace());
+  const auto throttled =
+      comm::gather_values(setting_.comm, gpu_monitor_ ? gpu_monitor_->take_throttle_reasons() : 0);
   pace_->restart();
-  const bool told = tell_of_paces(stragglers_->judge(paces, steps));
+  const bool told = tell_of_paces(stragglers_->judge(paces, throttled, steps));
   if (told) record_ranks();
 }
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
+#include "device/gpu_reading.h"
 #include "train/step_log.h"
 
 namespace lockstep::train {
@@ -22,6 +24,15 @@ Pace median_of(std::span<const Pace> paces) {
     compute.push_back(pace.compute);
   }
   return {lower_median(data), lower_median(compute), 0};
+}
+
+// Of those that some other rank's GPU does without.
+std::string own_reasons(std::span<const std::uint64_t> throttled, std::size_t rank) {
+  std::uint64_t of_all_others = throttled.size() > 1 ? ~std::uint64_t{0} : 0;
+  for (std::size_t other = 0; other < throttled.size(); ++other) {
+    if (other != rank) of_all_others &= throttled[other];
+  }
+  return device::throttle_text(throttled[rank] & ~of_all_others);
 }
 
 double median_work(std::span<const Pace> paces) {
@@ -71,7 +82,8 @@ double lower_median(std::vector<double> values) {
 StragglerWatch::StragglerWatch(double factor, std::vector<std::string> nodes, double least)
     : factor_(factor), nodes_(std::move(nodes)), least_(least), slow_in_(nodes_.size()) {}
 
-std::vector<PaceChange> StragglerWatch::judge(std::span<const Pace> paces, std::int64_t steps) {
+std::vector<PaceChange> StragglerWatch::judge(std::span<const Pace> paces,
+                                              std::span<const std::uint64_t> throttled, std::int64_t steps) {
   std::vector<PaceChange> changes;
   const Pace median = median_of(paces);
   const double work = median_work(paces);
@@ -89,14 +101,17 @@ std::vector<PaceChange> StragglerWatch::judge(std::span<const Pace> paces, std::
       continue;
     }
     const bool by_data = pace.data - median.data > pace.compute - median.compute;
-    slow_in = by_data ? "waiting for data" : "computing";
+    const std::string_view what = by_data ? "waiting for data" : "computing";
+    const std::string reasons = own_reasons(throttled, rank);
+    slow_in = reasons.empty() ? what : fmt::format("{}, GPU: {}", what, reasons);
     const double part = by_data ? pace.data : pace.compute;
     const double median_part = by_data ? median.data : median.compute;
     changes.push_back(
         {static_cast<int>(rank), true,
          fmt::format("{} is slow: over {} steps its own work took {:.1f} ms a step, the median rank's {:.1f} "
-                     "ms; it is slow in {}: {:.1f} ms, median {:.1f} ms",
-                     who, steps, 1e3 * pace.work(), 1e3 * work, slow_in, 1e3 * part, 1e3 * median_part)});
+                     "ms; it is slow in {}: {:.1f} ms, median {:.1f} ms{}",
+                     who, steps, 1e3 * pace.work(), 1e3 * work, what, 1e3 * part, 1e3 * median_part,
+                     reasons.empty() ? "" : fmt::format("; what slows its GPU down: {}", reasons))});
   }
   return changes;
 }

@@ -57,11 +57,14 @@ class StragglerWatch {
   // `least` seconds a step, below which it is noise.
   StragglerWatch(double factor, std::vector<std::string> nodes, double least = 2e-3);
 
-  // The paces of all ranks over the last `steps` steps. Each spell of slowness is told at its beginning and
-  // at its end: below half of the way to what makes it slow.
-  std::vector<PaceChange> judge(std::span<const Pace> paces, std::int64_t steps);
+  // The paces of all ranks over the last `steps` steps, and what has held their GPUs' clocks down meanwhile
+  // (GpuReading::throttle_reasons; none where that is not known). Each spell of slowness is told at its
+  // beginning and at its end: below half of the way to what makes it slow. A reason that all other ranks'
+  // GPUs have too explains nothing, and is not told.
+  std::vector<PaceChange> judge(std::span<const Pace> paces, std::span<const std::uint64_t> throttled,
+                                std::int64_t steps);
 
-  // Who is slow now: "rank 2 on n3 (computing); ...", or nothing.
+  // Who is slow now: "rank 2 on n3 (computing, GPU: heat); ...", or nothing.
   std::string present() const;
 
  private:

@@ -43,6 +43,8 @@ TEST_CASE("readings of a GPU become means, maxima and all reasons", "[device]") 
 TEST_CASE("NVML is asked in a thread of its own", "[device]") {
   GpuMonitor monitor("0000:1a:00.0", {library(), 1h, 60s, 3600});
   CHECK(monitor.problem().empty());
+  CHECK(throttle_text(monitor.take_throttle_reasons()) == "power cap + heat");
+  CHECK(monitor.take_throttle_reasons() == 0);  // no reading since
   // The second time there is no newer one.
   for (int i = 0; i < 2; ++i) {
     const auto reading = monitor.take();

@@ -23,10 +23,15 @@ std::vector<Pace> computing(const std::vector<double>& seconds) {
   return paces;
 }
 
+// What holds the clocks of so many GPUs down: nothing.
+std::vector<std::uint64_t> cool(std::size_t count) {
+  return std::vector<std::uint64_t>(count, 0);
+}
+
 std::vector<int> slow_ones(const std::vector<double>& seconds, double factor = 1.3) {
   StragglerWatch watch(factor, std::vector<std::string>(seconds.size(), "n"));
   std::vector<int> ranks;
-  for (const PaceChange& change : watch.judge(computing(seconds), 50)) ranks.push_back(change.rank);
+  for (const PaceChange& change : watch.judge(computing(seconds), cool(seconds.size()), 50)) ranks.push_back(change.rank);
   return ranks;
 }
 
@@ -68,7 +73,7 @@ TEST_CASE("of an even number the smaller middle one is the median", "[train]") {
 
 TEST_CASE("a spell of slowness is told once, with its end", "[train]") {
   StragglerWatch watch(1.3, {"a", "b", "c"});
-  auto changes = watch.judge(std::vector<Pace>{{0.01, 0.1, 0}, {0.21, 0.1, 0.5}, {0, 0.1, 0}}, 50);
+  auto changes = watch.judge(std::vector<Pace>{{0.01, 0.1, 0}, {0.21, 0.1, 0.5}, {0, 0.1, 0}}, cool(3), 50);
   REQUIRE(changes.size() == 1);
   CHECK(changes[0].slow);
   CHECK(changes[0].rank == 1);
@@ -77,16 +82,34 @@ TEST_CASE("a spell of slowness is told once, with its end", "[train]") {
       "rank 1 on b is slow: over 50 steps its own work took 310.0 ms a step, the median rank's 110.0 ms; it "
       "is slow in waiting for data: 210.0 ms, median 10.0 ms");
   CHECK(watch.present() == "rank 1 on b (waiting for data)");
-  CHECK(watch.judge(computing({0.1, 0.3, 0.1}), 50).empty());
-  CHECK(watch.judge(computing({0.1, 0.12, 0.1}), 50).empty());  // not enough for an end
-  changes = watch.judge(computing({0.1, 0.11, 0.15}), 50);
+  CHECK(watch.judge(computing({0.1, 0.3, 0.1}), cool(3), 50).empty());
+  CHECK(watch.judge(computing({0.1, 0.12, 0.1}), cool(3), 50).empty());  // not enough for an end
+  changes = watch.judge(computing({0.1, 0.11, 0.15}), cool(3), 50);
   REQUIRE(changes.size() == 2);
   CHECK(!changes[0].slow);
   CHECK(changes[0].text == "rank 1 on b keeps up again");
   CHECK_THAT(changes[1].text, Contains("rank 2 on c is slow") && Contains("slow in computing: 150.0 ms"));
   CHECK(watch.present() == "rank 2 on c (computing)");
-  CHECK(watch.judge(computing({0.1, 0.1, 0.1}), 50).size() == 1);
+  CHECK(watch.judge(computing({0.1, 0.1, 0.1}), cool(3), 50).size() == 1);
   CHECK(watch.present().empty());
+}
+
+TEST_CASE("a slow rank is told with what slows down its GPU and not all others", "[train]") {
+  constexpr std::uint64_t power = 0x4, heat = 0x20;
+  StragglerWatch watch(1.3, {"a", "b", "c"});
+  const auto told = [&](const std::vector<std::uint64_t>& throttled) {
+    const auto changes = watch.judge(computing({0.1, 0.3, 0.1}), throttled, 50);
+    REQUIRE(changes.size() == 1);
+    const std::string present = watch.present();
+    watch.judge(computing({0.1, 0.1, 0.1}), cool(3), 50);
+    return changes[0].text.substr(changes[0].text.find("median 100")) + " | " + present;
+  };
+  CHECK(told({power, power | heat, power}) ==
+        "median 100.0 ms; what slows its GPU down: heat | rank 1 on b (computing, GPU: heat)");
+  CHECK(told({power, power | heat, 0}) ==
+        "median 100.0 ms; what slows its GPU down: power cap + heat | rank 1 on b (computing, GPU: power cap + heat)");
+  CHECK(told({heat, 0, heat}) == "median 100.0 ms | rank 1 on b (computing)");
+  CHECK(told({heat, heat, heat}) == "median 100.0 ms | rank 1 on b (computing)");
 }
 
 TEST_CASE("a rank with more lanes is not slow", "[train]") {

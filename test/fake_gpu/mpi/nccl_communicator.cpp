@@ -84,6 +84,37 @@ TEST_CASE("a call comes behind the device's work, and the device's work behind i
   CHECK(sum.done());
 }
 
+TEST_CASE("what a GPU waits for a late rank is known after the wait", "[nccl]") {
+  const MpiGroup group(MPI_COMM_WORLD);
+  if (group.size() == 1) return;
+  const int last = group.size() - 1;
+  const auto device = open_gpu();
+  const auto comm = open_nccl(group, *device);
+  const auto watch = device->make_stopwatch();
+  const Tensor data = upload(*device, std::vector<float>(1000, 1.f));
+  constexpr double late = 0.03;
+  device->synchronise();
+  if (group.rank() == last) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = monotonic_seconds();
+    while (monotonic_seconds() < begin + late) std::this_thread::yield();
+    comm->all_reduce(data).wait();
+  } else {
+    auto sum = comm->all_reduce(data);
+    {
+      const device::Stopwatch::Stretch stretch(*watch);
+      const device::cuda::Event begun;
+      begun.record(device->stream());
+      while (!begun.done()) std::this_thread::yield();
+      MPI_Barrier(MPI_COMM_WORLD);
+      sum.wait();
+    }
+  }
+  device->synchronise();
+  if (group.rank() != last) CHECK(watch->seconds() > 0.999 * late);
+  comm->barrier();
+}
+
 TEST_CASE("exact sums on GPUs have the tree's bits for every number of ranks", "[nccl]") {
   constexpr std::size_t size = 1000;
   for (const int lanes : {4, 6}) {

@@ -1,6 +1,6 @@
 // Stands in for NVIDIA's management library: a GPU that is busy, full and warm, the same at any address of a
 // fake GPU. FAKE_NVML=absent: the driver is not loaded; hang: readings never come back; bare: a GPU that
-// tells its memory only.
+// tells its memory only; hot: a GPU whose hardware slows it down.
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -79,6 +79,6 @@ int nvmlDeviceGetTemperature(void* device, int sensor, unsigned* degrees) {
 }
 
 int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* reasons) {
-  return tell(device, reasons, 0x24ULL);
+  return tell(device, reasons, is_set_to("hot") ? 0x64ULL : 0x24ULL);
 }
 }

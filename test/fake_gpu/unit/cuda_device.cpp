@@ -2,22 +2,30 @@
 // operations are tested with those of other devices (test/unit/device_ops_*.cpp).
 #include "device/cuda/cuda_device.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "child.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "device/cuda/gpus.h"
+#include "device/cuda/resources.h"
+#include "stream.h"
 
 using Catch::Matchers::Contains;
 using lockstep::Error;
 using lockstep::device::CudaDevice;
 using lockstep::device::DType;
+using lockstep::device::Stopwatch;
 using lockstep::device::Tensor;
+using lockstep::device::cuda::Event;
+using lockstep::device::cuda::Stream;
 
 namespace {
 
@@ -122,6 +130,64 @@ TEST_CASE("what was sent may not be used before it is received", "[cuda]") {
                device.copy(sent, device.empty({8}));
              }),
              Contains("fake GPU"));
+}
+
+TEST_CASE("a stopwatch takes the time for which the GPU waits, once it is over", "[cuda]") {
+  const auto body = [] {
+    CudaDevice device(0);
+    const auto watch = device.make_stopwatch();
+    const Stream other;
+    const Event open, marker;
+    constexpr double least = 0.02;
+    for (int step = 0; step < 2; ++step) {
+      watch->restart();
+      const double before = lockstep::monotonic_seconds();
+      std::atomic<bool> gate = false;
+      EXPECT(fake_gpu::enqueue(other.get(), "a gate", {}, [&gate] { return gate.load(); }) == cudaSuccess);
+      open.record(other);
+      for (int wait = 0; wait < 2; ++wait) {  // of which the second finds the gate open
+        const Stopwatch::Stretch stretch(*watch);
+        if (wait == 0) {
+          marker.record(device.stream());
+          while (!marker.done()) std::this_thread::yield();
+        }
+        EXPECT(cudaStreamWaitEvent(device.stream(), open.get(), 0) == cudaSuccess);
+      }
+      // From here on the GPU is known to wait; the caller is not, and knows no time yet.
+      const double begin = lockstep::monotonic_seconds();
+      EXPECT(watch->seconds() == 0);
+      while (lockstep::monotonic_seconds() < begin + least) std::this_thread::yield();
+      gate = true;
+      device.synchronise();
+      const double seconds = watch->seconds();
+      EXPECT(seconds > 0.999 * least);
+      EXPECT(seconds < lockstep::monotonic_seconds() - before);
+      EXPECT(watch->seconds() == seconds);
+    }
+    watch->start();  // and never stopped
+    watch->restart();
+    watch->start();
+    watch->restart();
+    device.synchronise();
+    EXPECT(watch->seconds() == 0);
+  };
+  CHECK(complaints_of(body) == "");
+  CHECK(complaints_of(body, {{"FAKE_GPU_ORDER", "reverse"}}) == "");
+}
+
+TEST_CASE("a stopwatch whose events fail stands still, and nothing else happens", "[cuda]") {
+  CHECK(complaints_of(
+            [] {
+              CudaDevice device(0);
+              const auto watch = device.make_stopwatch();
+              for (int i = 0; i < 3; ++i) {
+                const Stopwatch::Stretch stretch(*watch);
+              }
+              device.synchronise();
+              EXPECT(watch->seconds() == 0);
+              expect_numbers(device, device.zeros({1}), 0);
+            },
+            {{"FAKE_GPU_FAULT", "cudaEventElapsedTime:1:cudaErrorInvalidValue"}}) == "");
 }
 
 TEST_CASE("tensors outlive their GPU", "[cuda]") {
