@@ -17,8 +17,8 @@ class Arena {
   // `begin` is a multiple of the alignment.
   Arena(void* begin, std::size_t bytes);
 
-  // Aligned; null where no gap is large enough. No bytes are a block too. Throws std::bad_alloc where the host
-  // has no memory for the books; nothing has changed then.
+  // Aligned; null where no gap is large enough. No bytes are a block too. Throws std::bad_alloc where the
+  // host has no memory for the books; nothing has changed then.
   void* take(std::size_t bytes);
   // A block that take() has returned. Allocates nothing: it happens in destructors.
   void give_back(void* block) noexcept;

@@ -22,7 +22,7 @@ constexpr std::size_t most_readings = 3600;
 struct GpuMonitor::Shared {
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<GpuReading> readings;  // since the last take()
+  std::vector<GpuReading> readings;    // since the last take()
   std::uint64_t throttle_reasons = 0;  // since the last take_throttle_reasons()
   std::optional<GpuReading> newest;
   double newest_time = 0;  // monotonic_seconds()

@@ -65,8 +65,8 @@ StopVotes Stepper::compute(std::int64_t steps_done, StepReport& report) {
   read_results();
   report.data_seconds = data_waits_->seconds();
   report.communication_seconds = reducer_.seconds_waited();
-  report.compute_seconds = std::max(
-      0., monotonic_seconds() - begin - report.data_seconds - report.communication_seconds);
+  report.compute_seconds =
+      std::max(0., monotonic_seconds() - begin - report.data_seconds - report.communication_seconds);
   return {};
 }
 

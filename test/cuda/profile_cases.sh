@@ -101,3 +101,14 @@ case_a_slow_GPU_is_named_with_its_reason_and_what_others_wait_for_is_communicati
   awk -F, 'NR == 1 { next } $1 == 1 { worked = $5; waited = $6; next } { least = NR == 2 || $6 < least ? $6 : least }
     END { exit !(worked > 0.15 && least > waited) }' "$run/ranks.csv"
 }
+
+# Of a rank alone, whose GPU takes three times as long for a micro-batch as the loader: the host waits for most of the first six,
+# the GPU for the first one.
+case_data_that_come_while_the_GPU_computes_are_not_waited_for() {
+  local run=$scratch/hidden
+  FAKE_GPU_FAULT='(cross_entropies<T>):1:slower=60' LOCKSTEP_FAULT=pread:1:0:slower=20:small/ preloaded=yes ranks 0 "$conf" \
+    --run.dir="$run" --train.steps=3 --train.micro_batch=8 --data.prefetch=1 --data.check=layout --data.shuffle_window=4 >"$run.log" 2>&1
+  cat "$run/timings.csv"
+  [[ $(rows "$run/timings.csv") == 4 ]]
+  awk -F, '$1 == 1 { exit !($4 > 0.3 && $3 < 0.8 * $4) }' "$run/timings.csv"
+}

@@ -31,7 +31,8 @@ std::vector<std::uint64_t> cool(std::size_t count) {
 std::vector<int> slow_ones(const std::vector<double>& seconds, double factor = 1.3) {
   StragglerWatch watch(factor, std::vector<std::string>(seconds.size(), "n"));
   std::vector<int> ranks;
-  for (const PaceChange& change : watch.judge(computing(seconds), cool(seconds.size()), 50)) ranks.push_back(change.rank);
+  for (const PaceChange& change : watch.judge(computing(seconds), cool(seconds.size()), 50))
+    ranks.push_back(change.rank);
   return ranks;
 }
 
@@ -107,7 +108,8 @@ TEST_CASE("a slow rank is told with what slows down its GPU and not all others",
   CHECK(told({power, power | heat, power}) ==
         "median 100.0 ms; what slows its GPU down: heat | rank 1 on b (computing, GPU: heat)");
   CHECK(told({power, power | heat, 0}) ==
-        "median 100.0 ms; what slows its GPU down: power cap + heat | rank 1 on b (computing, GPU: power cap + heat)");
+        "median 100.0 ms; what slows its GPU down: power cap + heat | rank 1 on b (computing, GPU: power cap "
+        "+ heat)");
   CHECK(told({heat, 0, heat}) == "median 100.0 ms | rank 1 on b (computing)");
   CHECK(told({heat, heat, heat}) == "median 100.0 ms | rank 1 on b (computing)");
 }
