@@ -20,6 +20,14 @@ void require_count(std::size_t host, const Shape& shape) {
 
 }  // namespace
 
+bool is_relu(Activation activation, std::string_view operation) {
+  if (activation == Activation::gelu) {
+    throw Error(ExitCode::internal,
+                fmt::format("{}: GELU is an activation of linear layers alone", operation));
+  }
+  return activation == Activation::relu;
+}
+
 std::int64_t window_output(std::int64_t input, std::int64_t kernel, const Conv2dOptions& options) {
   const std::int64_t room = input + 2 * options.padding - kernel;
   return room < 0 ? 0 : room / options.stride + 1;

@@ -17,7 +17,8 @@
 // (biases, gradients of parameters, moments, scale and shift, targets, state of optimizers) are f32, sums in
 // f64 say so. Products and sums are made in f32 at least and rounded once. Where x is of 16 bits, the bias of
 // a linear layer may be rounded to its type first, and so may a convolution before its bias is added, and the
-// gradient of its weight before that is added or kept as f32: NVIDIA's libraries want and give them so.
+// gradient of its weight before that is added or kept as f32: NVIDIA's libraries want and give them so. There
+// what a linear layer's GELU is applied to may be rounded first.
 //
 // Conventions. Outputs come last. A Tensor is a handle, so `const Tensor&` says nothing about its contents.
 // Outputs are written in full unless `accumulate` asks to add. Input and output may be the same tensor only
@@ -41,8 +42,12 @@
 
 namespace lockstep::device {
 
-// Applied by the operation that makes a value, in the same pass where that is cheaper.
-enum class Activation { none, relu };
+// Applied by the operation that makes a value, in the same pass where that is cheaper. gelu: of linear layers
+// alone, by its approximation with tanh (device/gelu.h).
+enum class Activation { none, relu, gelu };
+
+// For operations that know no more than ReLU: is it that? Error(internal) for gelu.
+bool is_relu(Activation activation, std::string_view operation);
 
 struct Conv2dOptions {
   std::int64_t stride = 1;   // pixels, both directions
@@ -170,6 +175,9 @@ class Device {
   virtual void relu_forward(const Tensor& x, const Tensor& y) = 0;        // y may be x
   // dx = dy where y > 0, else 0; y is relu's output; dx may be dy.
   virtual void relu_backward(const Tensor& dy, const Tensor& y, const Tensor& dx) = 0;
+  virtual void gelu_forward(const Tensor& x, const Tensor& y) = 0;  // y may be x
+  // dx = dy gelu'(x); x is gelu's input; dx may be dy.
+  virtual void gelu_backward(const Tensor& dy, const Tensor& x, const Tensor& dx) = 0;
 
   // ---- Reductions
   // Sum of x[i]^2 into an f64 tensor of one element, blocks added in a fixed order: the same bits for any
@@ -178,8 +186,9 @@ class Device {
 
   // ---- Linear: x [n, in], weight [out, in], bias [out], y [n, out]
   // ------------------------------------------
+  // pre [n, out]: with gelu, what it is applied to, for gelu_backward; else unused, and may be empty.
   virtual void linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                              Activation activation, const Tensor& y) = 0;
+                              Activation activation, const Tensor& pre, const Tensor& y) = 0;
   virtual void linear_backward_data(const Tensor& dy, const Tensor& weight, const Tensor& dx) = 0;
   virtual void linear_backward_weights(const Tensor& x, const Tensor& dy, bool accumulate,
                                        const Tensor& dweight, const Tensor& dbias) = 0;

@@ -24,7 +24,7 @@ void measure(Context& context, Facts& mine) {
   const auto y = cpu.empty({rows, width});
   cpu.fill(0.5F, x);
   cpu.fill(0.25F, weight);
-  const auto multiply = [&] { cpu.linear_forward(x, weight, bias, device::Activation::none, y); };
+  const auto multiply = [&] { cpu.linear_forward(x, weight, bias, device::Activation::none, {}, y); };
   multiply();  // generates the code
   int rounds = 0;
   const double begin = monotonic_seconds();

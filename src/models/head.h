@@ -1,4 +1,5 @@
-// The last part of a model: linear layers with ReLU and dropout between them, no activation on the last.
+// The last part of a model: linear layers with an activation and dropout between them, no activation on the
+// last.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ class Head {
  public:
   // Registers fc1, fc2, ... : features -> hidden[0] -> ... -> outputs.
   Head(nn::ParameterSet& parameters, std::int64_t features, std::span<const std::int64_t> hidden,
-       std::int64_t outputs, double dropout);
+       std::int64_t outputs, double dropout, device::Activation activation = device::Activation::relu);
 
   // x [n, features] -> [n, outputs]. Dropout before each layer, before the first one only if asked.
   nn::Variable operator()(nn::Tape& tape, nn::Variable x, bool drop_input) const;
@@ -22,6 +23,7 @@ class Head {
  private:
   std::vector<nn::Linear> layers_;
   double dropout_;
+  device::Activation activation_;
 };
 
 }  // namespace lockstep::models

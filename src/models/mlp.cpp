@@ -11,9 +11,11 @@ namespace {
 
 class Mlp final : public Model {
  public:
-  Mlp(std::int64_t features, std::span<const std::int64_t> hidden, std::int64_t outputs, double dropout,
-      device::Device& device)
-      : Model(device), features_(features), head_(parameters_, features, hidden, outputs, dropout) {}
+  Mlp(std::int64_t features, std::span<const std::int64_t> hidden, std::int64_t outputs,
+      const ModelOptions& options, device::Device& device)
+      : Model(device),
+        features_(features),
+        head_(parameters_, features, hidden, outputs, options.dropout, options.activation) {}
 
   nn::Variable forward(nn::Tape& tape, const nn::Variable& x) const override {
     return head_(tape, {x.value.reshaped({x.value.shape()[0], features_}), x.slot}, false);
@@ -32,7 +34,7 @@ std::unique_ptr<Model> make_mlp(const ModelOptions& options, std::span<const std
       std::accumulate(sample_shape.begin(), sample_shape.end(), std::int64_t{1}, std::multiplies<>());
   const std::vector<std::int64_t> hidden =
       options.hidden.empty() ? std::vector<std::int64_t>{256, 128} : options.hidden;
-  return std::make_unique<Mlp>(features, hidden, outputs, options.dropout, device);
+  return std::make_unique<Mlp>(features, hidden, outputs, options, device);
 }
 
 }  // namespace lockstep::models

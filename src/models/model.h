@@ -21,6 +21,8 @@ struct ModelOptions {
   double dropout = 0.25;
   // resnet: 20, 32, 44, 56 or 110 for small images, 18 or 34 for large ones.
   std::int64_t depth = 20;
+  // mlp: behind each hidden layer, relu or gelu.
+  device::Activation activation = device::Activation::relu;
 };
 
 class Model {

@@ -17,7 +17,7 @@ namespace lockstep::models {
 namespace {
 
 constexpr std::array<ModelEntry, 3> table{{
-    {"mlp", "linear layers with ReLU and dropout", make_mlp},
+    {"mlp", "linear layers with ReLU or GELU, and dropout", make_mlp},
     {"cnn", "3 x 3 convolutions with ReLU and max-pooling, then linear layers with dropout", make_cnn},
     {"resnet", "residual network with batch normalisation, of 18 to 110 layers (model.depth)", make_resnet},
 }};

@@ -44,6 +44,8 @@ std::vector<Key> make_keys() {
        sizes(&C::model, &C::Model::channels)},
       {"model.depth", "20", "layers of resnet: 20, 32, 44, 56 or 110 for small images, 18 or 34", refused,
        whole(&C::model, &C::Model::depth, 1, 1024)},
+      {"model.activation", "relu", "of mlp's hidden layers: relu, or gelu (its approximation with tanh)",
+       refused, one_of(&C::model, &C::Model::activation, {"relu", "gelu"})},
       {"model.dropout", "0", "probability that a dense layer's input is dropped in training", refused,
        real(&C::model, &C::Model::dropout, 0, 0.99)},
 

@@ -32,6 +32,7 @@ struct Config {
     std::vector<std::int64_t> hidden;
     std::vector<std::int64_t> channels;
     std::int64_t depth = 0;
+    std::string activation;
     double dropout = 0;
   } model;
   struct Optim {

@@ -52,6 +52,7 @@ const std::vector<Rule>& rules() {
       {"model.hidden", "model.name", {"mlp", "cnn"}},
       {"model.channels", "model.name", {"cnn"}},
       {"model.depth", "model.name", {"resnet"}},
+      {"model.activation", "model.name", {"mlp"}},
       {"comm.algorithm", "train.reduction", {"fast"}},
       {"guard.max_anomalies", "guard.anomaly", {"skip", "rollback"}},
   };

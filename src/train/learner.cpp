@@ -39,6 +39,10 @@ device::DType type_of(const std::string& precision) {
   return precision == "fp16" ? device::DType::f16 : device::DType::f32;
 }
 
+device::Activation activation_of(const std::string& name) {
+  return name == "gelu" ? device::Activation::gelu : device::Activation::relu;
+}
+
 // What a GPU's memory is used for.
 constexpr device::MemoryPurpose parameters_use{"parameters and gradients",
                                                "use a smaller model, or a GPU with more memory"};
@@ -69,7 +73,7 @@ Learner::Learner(const Config& config, std::unique_ptr<device::Device> device,
       objective_(config.train),
       initial_loss_scale_(config.train.loss_scale, config.train.loss_scale_growth) {
   const models::ModelOptions model{config.model.hidden, config.model.channels, config.model.dropout,
-                                   config.model.depth};
+                                   config.model.depth, activation_of(config.model.activation)};
   const device::MemoryUse parameters(*device_, parameters_use);
   model_ = models::make_model(config.model.name, model, sample_shape, outputs, seed_, *device_,
                               type_of(config.train.precision));

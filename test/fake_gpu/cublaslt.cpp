@@ -58,7 +58,11 @@ Number number_of(cudaDataType_t type, const char* call) {
 }
 
 bool has_bias(cublasLtEpilogue_t epilogue) {
-  return epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+  return epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS || has_gelu(epilogue);
+}
+
+bool has_gelu(cublasLtEpilogue_t epilogue) {
+  return epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
 }
 
 namespace {
@@ -81,8 +85,9 @@ bool transposed_by(cublasOperation_t operation, const char* call) {
 }
 
 cublasLtEpilogue_t known(cublasLtEpilogue_t epilogue, const char* call) {
-  for (const cublasLtEpilogue_t listed : {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_RELU,
-                                          CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU_BIAS}) {
+  for (const cublasLtEpilogue_t listed :
+       {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_BIAS,
+        CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_GELU_AUX_BIAS}) {
     if (epilogue == listed) return epilogue;
   }
   die(std::string(call) + ": epilogue " + std::to_string(epilogue) + " is not on the list");
@@ -158,6 +163,12 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t descriptor,
       break;
     case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
       operation.bias_type = number_of(attribute<cudaDataType_t>(buffer, bytes, call), call);
+      break;
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
+      operation.aux = attribute<void*>(buffer, bytes, call);
+      break;
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
+      operation.aux_stride = attribute<std::int64_t>(buffer, bytes, call);
       break;
     default:
       fake_gpu::die(std::string(call) + ": attribute " + std::to_string(name) + " is not on the list");

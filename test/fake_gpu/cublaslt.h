@@ -24,6 +24,8 @@ struct Operation {
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   const void* bias = nullptr;
   std::optional<Number> bias_type;
+  void* aux = nullptr;  // GELU's input: column by column, of D's type
+  std::int64_t aux_stride = 0;
 };
 
 struct Preference {
@@ -43,5 +45,6 @@ std::optional<cublasStatus_t> fault(const char* call);
 
 Number number_of(cudaDataType_t type, const char* call);
 bool has_bias(cublasLtEpilogue_t epilogue);
+bool has_gelu(cublasLtEpilogue_t epilogue);  // those on the list have an aux matrix
 
 }  // namespace fake_gpu::blas

@@ -1,4 +1,5 @@
 // The stand-in for cuBLASLt: the choice of an algorithm, and the product.
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -43,6 +44,25 @@ void check_types(const char* call, const Product& product) {
   }
 }
 
+// Of GELU's input: of D's type where nothing is said.
+Layout aux_layout(const Product& product) {
+  return {product.d.type, product.d.rows, product.d.columns,
+          static_cast<std::size_t>(product.operation.aux_stride)};
+}
+
+void check_aux(const char* call, const Product& product) {
+  const Operation& operation = product.operation;
+  if (!has_gelu(operation.epilogue)) return;
+  if (operation.aux == nullptr) refuse(call, "an epilogue with an aux matrix, but no aux pointer");
+  if (operation.aux_stride % 8 != 0 || operation.aux_stride < static_cast<std::int64_t>(product.d.rows)) {
+    refuse(call, "the aux matrix has a leading dimension of " + std::to_string(operation.aux_stride) +
+                     ", wanted a multiple of 8 from " + std::to_string(product.d.rows) + " on");
+  }
+  if (reinterpret_cast<std::uintptr_t>(operation.aux) % 16 != 0) {
+    refuse(call, "the aux matrix is not 16-byte aligned");
+  }
+}
+
 Product checked(const char* call, cublasLtMatmulDesc_t operation_handle, cublasLtMatrixLayout_t a,
                 cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d) {
   Product product{operations().at(operation_handle, call), layouts().at(a, call), layouts().at(b, call),
@@ -63,6 +83,7 @@ Product checked(const char* call, cublasLtMatmulDesc_t operation_handle, cublasL
     refuse(call, "C and D of different layouts are not on the list");
   }
   check_types(call, product);
+  check_aux(call, product);
   return product;
 }
 
@@ -79,6 +100,7 @@ std::uint64_t digest(const Product& product) {
     hash = mix(hash, layout->columns);
     hash = mix(hash, layout->stride);
   }
+  hash = mix(hash, static_cast<std::uint64_t>(product.operation.aux_stride));
   hash = mix(hash, product.operation.transposed_a ? 1 : 0);
   hash = mix(hash, product.operation.transposed_b ? 1 : 0);
   return mix(hash, static_cast<std::uint64_t>(product.operation.epilogue));
@@ -86,7 +108,7 @@ std::uint64_t digest(const Product& product) {
 
 // What lies in the 8 words of a cublasLtMatmulAlgo_t.
 struct Algorithm {
-  std::uint64_t magic, product, workspace_bytes, alignment_a, alignment_b, alignment_d;
+  std::uint64_t magic, product, workspace_bytes, alignment_a, alignment_b, alignment_d, alignment_aux;
 };
 constexpr std::uint64_t magic = 0x4c6f636b73746570u;
 static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
@@ -105,6 +127,12 @@ void check_alignment(const char* call, const char* name, const void* address, st
   }
 }
 
+// Of an address when an algorithm is asked for: what is used later may not lie worse.
+std::uint64_t alignment_of(const void* address) {
+  const auto bits = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(address)) | 256u;
+  return bits & (~bits + 1);
+}
+
 std::size_t span_bytes(const Layout& layout) {
   return ((layout.columns - 1) * layout.stride + layout.rows) * bytes_of(layout.type);
 }
@@ -120,10 +148,15 @@ std::vector<float> rows_of(const void* data, const Layout& layout, bool transpos
   return transposed_operand ? transposed(values, layout.columns, layout.rows) : values;
 }
 
+float gelu(float x) {
+  return 0.5f * x * (1.f + std::tanh(0.7978845608f * (x + 0.044715f * x * x * x)));
+}
+
 void compute(const Product& product, float alpha, const void* a, const void* b, float beta, void* d) {
   const Layout& out = product.d;
   const bool biased = has_bias(product.operation.epilogue);
   const bool relu = (product.operation.epilogue & CUBLASLT_EPILOGUE_RELU) != 0;
+  const bool with_gelu = has_gelu(product.operation.epilogue);
   std::vector<float> sums(out.rows * out.columns, 0.f);
   multiply(out.columns, out.rows, product.k, rows_of(b, product.b, product.operation.transposed_b).data(),
            rows_of(a, product.a, product.operation.transposed_a).data(), sums.data());
@@ -135,6 +168,10 @@ void compute(const Product& product, float alpha, const void* a, const void* b, 
       if (biased) value += load(product.operation.bias, out.type, row);
       // NaN becomes 0: cuBLASLt says max(x, 0), which promises no more.
       if (relu) value = value > 0.f ? value : 0.f;
+      if (with_gelu) {
+        store(value, product.operation.aux, out.type, column * aux_layout(product).stride + row);
+        value = gelu(value);
+      }
       store(value, d, out.type, place);
     }
   }
@@ -168,7 +205,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t library, cublasLt
                             preference.workspace_bytes < 4096 ? 0u : 4096u,
                             preference.alignment_a,
                             preference.alignment_b,
-                            preference.alignment_d};
+                            preference.alignment_d,
+                            alignment_of(product.operation.aux)};
   results[0] = {};
   std::memcpy(results[0].algo.data, &algorithm, sizeof algorithm);
   results[0].workspaceSize = algorithm.workspace_bytes;
@@ -196,6 +234,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t library, cublasLtMatmulDesc_t ope
   check_alignment(call, "A", a, algorithm.alignment_a);
   check_alignment(call, "B", b, algorithm.alignment_b);
   check_alignment(call, "D", d, algorithm.alignment_d);
+  if (has_gelu(product.operation.epilogue)) {
+    check_alignment(call, "the aux matrix", product.operation.aux, algorithm.alignment_aux);
+  }
   if (workspace_bytes < algorithm.workspace_bytes || (workspace_bytes != 0 && workspace == nullptr)) {
     refuse(call, "a workspace of " + std::to_string(workspace_bytes) + " bytes, where the algorithm needs " +
                      std::to_string(algorithm.workspace_bytes));
@@ -214,6 +255,11 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t library, cublasLtMatmulDesc_t ope
       {d, span_bytes(product.d), beta_value == 0.f && dense ? Access::write : Access::update}};
   if (has_bias(product.operation.epilogue)) {
     accesses.push_back({product.operation.bias, product.d.rows * bytes_of(product.d.type), Access::read});
+  }
+  if (has_gelu(product.operation.epilogue)) {
+    const Layout aux = aux_layout(product);
+    accesses.push_back(
+        {product.operation.aux, span_bytes(aux), aux.stride == aux.rows ? Access::write : Access::update});
   }
   // The real library may write to all of it.
   if (workspace_bytes != 0) accesses.push_back({workspace, workspace_bytes, Access::write});

@@ -149,7 +149,7 @@ TEST_CASE("linear layers", "[device][ops]") {
               out,
               n + 1,
               [](Device& on, const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation,
-                 const Tensor& y) { on.linear_forward(x, weight, bias, activation, y); },
+                 const Tensor& y) { on.linear_forward(x, weight, bias, activation, {}, y); },
               [](Device& on, const Tensor& dy, const Tensor& weight, const Tensor& dx) {
                 on.linear_backward_data(dy, weight, dx);
               },
@@ -167,7 +167,7 @@ TEST_CASE("linear layers of one shape have biases of their own", "[device][ops]"
   const std::vector<Tensor> there{in_f32(device, biases[0]), in_f32(device, biases[1])};
   for (std::size_t i = 0; i < there.size(); ++i) {
     const Tensor y = unwritten(device, {1, 5}, trial.dtype);
-    device.linear_forward(x, weight, there[i], Activation::none, y);
+    device.linear_forward(x, weight, there[i], Activation::none, {}, y);
     CHECK(from_device(device, y) == biases[i].host);
   }
 }

@@ -269,7 +269,7 @@ void CpuDevice::batch_norm_forward(const Tensor& x, const ChannelMoments& moment
   }
   const cpu::Values from(x);
   const auto added = cpu::Values::optional(residual);
-  const bool relu = activation == Activation::relu;
+  const bool relu = is_relu(activation, "batch_norm");
   const cpu::Values to(y);
   cpu::for_each_chunk(threads_, e.pixels, e.pixels_per_chunk(),
                       [=, &e, &affine](std::int64_t first, std::int64_t last) {
@@ -291,7 +291,7 @@ void CpuDevice::batch_norm_backward(const Tensor& x, const ChannelMoments& momen
   }
   require_shape(dy, x.shape(), "batch_norm backward: dy");
   require_shape(dx, x.shape(), "batch_norm backward: dx");
-  const bool relu = activation == Activation::relu;
+  const bool relu = is_relu(activation, "batch_norm backward");
   if (relu) require_shape(y, x.shape(), "batch_norm backward: y");
   const cpu::Values input(x);
   const float* mean = moments.mean.f32();

@@ -42,7 +42,7 @@ void CpuDevice::conv2d_forward(const Tensor& x, const Tensor& weight, const Tens
   cpu::ConvolutionShape shape = shape_of(x, weight.shape(), y, options);
   shape.bias = static_cast<bool>(bias);
   if (shape.bias) require_shape(bias, {shape.out}, "conv2d: bias");
-  shape.relu = activation == Activation::relu;
+  shape.relu = is_relu(activation, "conv2d");
   cpu::Convolution* convolution = of_type(shape, *convolutions_, &cpu::ConvolutionCache::forward);
   if (convolution == nullptr) {
     const Tensor wide = empty(y.shape());

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/vector.h"
 #include "device/cpu/cpu_device.h"
+#include "device/cpu/gelu.h"
 #include "device/cpu/matmul_cache.h"
 #include "device/cpu/values.h"
 
@@ -76,13 +77,24 @@ bool CpuDevice::multiply_bf16(const cpu::MatmulShape& shape, const Tensor& a, co
 }
 
 void CpuDevice::linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                               Activation activation, const Tensor& y) {
+                               Activation activation, const Tensor& pre, const Tensor& y) {
   const std::int64_t n = x.shape()[0];
   const std::int64_t in = x.shape()[1];
   const std::int64_t out = weight.shape()[0];
   require_shape(weight, {out, in}, "linear: weight");
   require_shape(bias, {out}, "linear: bias");
   require_shape(y, {n, out}, "linear: y");
+  if (activation == Activation::gelu) {
+    require_shape(pre, y.shape(), "linear: pre");
+    if (x.dtype() == DType::f32) {
+      multiply(n, out, in, {x.f32(), 'N', in}, {weight.f32(), 'T', in}, 0.f, pre.f32());
+      cpu::add_bias_gelu(bias.f32(), n, out, pre.f32(), y.f32());
+    } else {
+      linear_forward(x, weight, bias, Activation::none, {}, pre);
+      gelu_forward(pre, y);
+    }
+    return;
+  }
   const bool relu = activation == Activation::relu;
   if (x.dtype() == DType::f32) {
     multiply(n, out, in, {x.f32(), 'N', in}, {weight.f32(), 'T', in}, 0.f, y.f32());
@@ -91,7 +103,7 @@ void CpuDevice::linear_forward(const Tensor& x, const Tensor& weight, const Tens
   }
   if (multiply_bf16({n, out, in, false, true, true, relu, false, DType::bf16}, x, weight, bias, y)) return;
   const Tensor wide = empty(y.shape());
-  linear_forward(widened(x), widened(weight), bias, activation, wide);
+  linear_forward(widened(x), widened(weight), bias, activation, {}, wide);
   cast(wide, y);
 }
 

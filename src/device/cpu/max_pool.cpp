@@ -29,7 +29,7 @@ Geometry geometry_of(const Shape& image, std::int64_t size, Activation activatio
     throw Error(ExitCode::internal, fmt::format("max_pool: the window's size is {}, wanted 1..15", size));
   }
   return {
-      image[1], image[2], image[3], size, image[1] / size, image[2] / size, activation == Activation::relu};
+      image[1], image[2], image[3], size, image[1] / size, image[2] / size, is_relu(activation, "max_pool")};
 }
 
 // One window of a block of channels; x points at its first pixel. Local copies of what g holds, `&` and `|`

@@ -97,7 +97,7 @@ void overlapping_max_pool_forward(int threads, const Tensor& x, const PoolWindow
                                   Activation activation, const Tensor& y, const Tensor& index) {
   const Geometry g = geometry_of(x.shape(), window);
   // With relu, what does not exceed 0 has no winner.
-  const float floor = activation == Activation::relu ? 0.f : -std::numeric_limits<float>::infinity();
+  const float floor = is_relu(activation, "max_pool") ? 0.f : -std::numeric_limits<float>::infinity();
   const std::int64_t image = g.height * g.width * g.channels;
   const std::int64_t out_row = g.out_width * g.channels;
   const std::int64_t out_image = g.out_height * out_row;

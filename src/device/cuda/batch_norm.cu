@@ -296,7 +296,7 @@ void CudaDevice::batch_norm_forward(const Tensor& x, const ChannelMoments& momen
     LOCKSTEP_LAUNCH((normalise<T, n>), e.grid(), stream(), cuda::reads<T>(x),
                     cuda::reads<float>(moments.mean), cuda::reads<float>(moments.variance), moments.epsilon,
                     cuda::reads<float>(scale), cuda::reads<float>(shift), cuda::reads<T>(residual),
-                    activation == Activation::relu, e, cuda::are_aligned(n, {&x, &residual, &y}),
+                    is_relu(activation, "batch_norm"), e, cuda::are_aligned(n, {&x, &residual, &y}),
                     cuda::writes<T>(y));
   });
 }
@@ -308,7 +308,7 @@ void CudaDevice::batch_norm_backward(const Tensor& x, const ChannelMoments& mome
   require_channels(x, {&moments.mean, &moments.variance, &scale, &dscale, &dshift});
   require_shape(dy, x.shape(), "batch_norm backward: dy");
   require_shape(dx, x.shape(), "batch_norm backward: dx");
-  const bool relu = activation == Activation::relu;
+  const bool relu = is_relu(activation, "batch_norm backward");
   const Tensor output = relu ? y : Tensor();
   if (relu) require_shape(output, x.shape(), "batch_norm backward: y");
   cuda::for_packs(x, scale.count(), [&](auto type, auto width) {

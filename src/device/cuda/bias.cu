@@ -69,7 +69,7 @@ void add_bias(cudaStream_t stream, const Tensor& bias, Activation activation, co
   for_values(y, [&](auto type) {
     using T = decltype(type);
     LOCKSTEP_LAUNCH((add_bias_kernel<T>), grid_over(static_cast<std::size_t>(y.count())), stream,
-                    reads<float>(bias), y.count(), columns_of(y), activation == Activation::relu,
+                    reads<float>(bias), y.count(), columns_of(y), is_relu(activation, "conv2d"),
                     updates<T>(y));
   });
 }

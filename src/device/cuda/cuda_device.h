@@ -55,9 +55,11 @@ class CudaDevice final : public Device {
   void lerp(float weight, const Tensor& x, const Tensor& y) override;
   void relu_forward(const Tensor& x, const Tensor& y) override;
   void relu_backward(const Tensor& dy, const Tensor& y, const Tensor& dx) override;
+  void gelu_forward(const Tensor& x, const Tensor& y) override;
+  void gelu_backward(const Tensor& dy, const Tensor& x, const Tensor& dx) override;
   void sum_of_squares(const Tensor& x, const Tensor& sum) override;
   void linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation,
-                      const Tensor& y) override;
+                      const Tensor& pre, const Tensor& y) override;
   void linear_backward_data(const Tensor& dy, const Tensor& weight, const Tensor& dx) override;
   void linear_backward_weights(const Tensor& x, const Tensor& dy, bool accumulate, const Tensor& dweight,
                                const Tensor& dbias) override;

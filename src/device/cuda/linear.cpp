@@ -5,7 +5,7 @@
 namespace lockstep::device {
 
 void CudaDevice::linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                                Activation activation, const Tensor& y) {
+                                Activation activation, const Tensor& pre, const Tensor& y) {
   const std::int64_t n = x.shape()[0];
   const std::int64_t in = x.shape()[1];
   const std::int64_t out = weight.shape()[0];
@@ -20,7 +20,21 @@ void CudaDevice::linear_forward(const Tensor& x, const Tensor& weight, const Ten
     narrow_bias = empty({out}, y.dtype());
     cast(bias, narrow_bias);
   }
-  libraries().products.multiply(stream(), {x, false}, {weight, true}, narrow_bias, activation, false, y);
+  cuda::MatrixProducts& products = libraries().products;
+  if (activation != Activation::gelu) {
+    products.multiply(stream(), {x, false}, {weight, true}, narrow_bias, activation, false, y);
+    return;
+  }
+  require_shape(pre, y.shape(), "linear: pre");
+  require_type(pre, y.dtype(), "linear: pre");
+  // How exact cuBLASLt's GELU is, is not documented, and it is seen to differ from tanh: little to 16 bits,
+  // but much to f32.
+  if (y.dtype() != DType::f32 &&
+      products.multiply_gelu(stream(), {x, false}, {weight, true}, narrow_bias, pre, y)) {
+    return;
+  }
+  products.multiply(stream(), {x, false}, {weight, true}, narrow_bias, Activation::none, false, pre);
+  gelu_forward(pre, y);
 }
 
 void CudaDevice::linear_backward_data(const Tensor& dy, const Tensor& weight, const Tensor& dx) {

@@ -31,22 +31,34 @@ class MatrixProducts {
     const Tensor& matrix;
     bool transposed;
   };
-  // c [m, n] = activation(op(a) [m, k] op(b) [k, n] + bias), or c += op(a) op(b). a and b of one type, c of
-  // theirs or f32. bias: empty, or [n] of c's type. Addresses are multiples of 16.
+  // c [m, n] = activation(op(a) [m, k] op(b) [k, n] + bias), with no activation or ReLU, or c += op(a) op(b).
+  // a and b of one type, c of theirs or f32. bias: empty, or [n] of c's type. Addresses are multiples of 16.
   void multiply(cudaStream_t stream, const Factor& a, const Factor& b, const Tensor& bias,
                 Activation activation, bool accumulate, const Tensor& c);
+  // pre = op(a) op(b) + bias, c = gelu(pre) in the same pass; pre like c, bias not empty. False, and nothing
+  // done, where cuBLASLt has no such product: it wants rows of a multiple of 8 numbers, and may lack an
+  // algorithm. It may apply GELU before or after pre is rounded.
+  bool multiply_gelu(cudaStream_t stream, const Factor& a, const Factor& b, const Tensor& bias,
+                     const Tensor& pre, const Tensor& c);
 
  private:
   struct Key {  // all that the choice of an algorithm depends on
     std::int64_t m, n, k;
     DType in, out;
-    bool transposed_a, transposed_b, bias, relu;
-    std::uint32_t alignment_a, alignment_b, alignment_c;
+    bool transposed_a, transposed_b, bias;
+    Activation activation;
+    std::uint32_t alignment_a, alignment_b, alignment_c, alignment_pre;
     auto operator<=>(const Key&) const = default;
   };
   struct Plan;
 
-  Plan make_plan(const Key& key, const void* bias) const;
+  static Key key_of(const Factor& a, const Factor& b, const Tensor& bias, Activation activation,
+                    const Tensor& pre, const Tensor& c);
+  // The plan for it, with these addresses; null where cuBLASLt has no algorithm with GELU.
+  Plan* find(const Key& key, const Tensor& bias, const Tensor& pre);
+  std::unique_ptr<Plan> make_plan(const Key& key, const Tensor& bias, const Tensor& pre) const;
+  void run(const Plan& plan, cudaStream_t stream, const Factor& a, const Factor& b, float beta,
+           const Tensor& c);
 
   Descriptor<cublasLtHandle_t, cublasLtDestroy> library_;
   Tensor workspace_;

@@ -143,7 +143,7 @@ void CudaDevice::max_pool_forward(const Tensor& x, const PoolWindow& window, Act
     constexpr int n = decltype(width)::value;
     const Geometry g = geometry_of(x, window, y, index, n);
     const std::uint32_t count = cuda::narrow_count(y.count() / n);
-    const float floor = activation == Activation::relu ? 0.f : -std::numeric_limits<float>::infinity();
+    const float floor = is_relu(activation, "max_pool") ? 0.f : -std::numeric_limits<float>::infinity();
     LOCKSTEP_LAUNCH((pool_windows<T, n>), cuda::grid_over(count), stream(), cuda::reads<T>(x), g, count,
                     floor, cuda::are_aligned(n, {&x, &y, &index}), cuda::writes<T>(y),
                     cuda::writes<std::uint8_t>(index));

@@ -209,7 +209,7 @@ TEST_CASE("a fault is injected into a product, and told in words", "[fake_gpu]")
                       const auto weight = device.empty({2, 3});
                       const auto y = device.empty({4, 2});
                       device.linear_forward(device.empty({4, 3}), weight, device.empty({2}),
-                                            lockstep::device::Activation::none, y);
+                                            lockstep::device::Activation::none, {}, y);
                       device.synchronise();
                     })
         .output;

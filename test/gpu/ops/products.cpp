@@ -60,7 +60,7 @@ void check_layer(Checks& checks, const Layer& layer, DType dtype) {
   checks.run("linear " + text, [&] {
     const auto forward = [&] {
       const Tensor result = device.empty({n, out}, dtype);
-      device.linear_forward(x_there, weight_there, bias_there, device::Activation::none, result);
+      device.linear_forward(x_there, weight_there, bias_there, device::Activation::none, {}, result);
       return result;
     };
     checks.equal("y", forward(), y);
@@ -70,7 +70,7 @@ void check_layer(Checks& checks, const Layer& layer, DType dtype) {
     Values wanted = y;
     for (double& value : wanted) value = std::max(value, 0.);
     const Tensor result = device.empty({n, out}, dtype);
-    device.linear_forward(x_there, weight_there, bias_there, device::Activation::relu, result);
+    device.linear_forward(x_there, weight_there, bias_there, device::Activation::relu, {}, result);
     checks.equal("y", result, wanted);
   });
   checks.run("linear backward, data " + text, [&] {
@@ -103,7 +103,7 @@ void check_nan(Checks& checks, DType dtype) {
     const Tensor y = device.empty({n, out}, dtype);
     device.linear_forward(upload(device, {n, in}, x, dtype),
                           upload(device, {out, in}, Values(64 * 64, 1.), dtype), device.zeros({out}),
-                          activation, y);
+                          activation, {}, y);
     return download(device, y)[row * 64];
   };
   checks.run("NaN passes a linear layer, " + type_of(dtype), [&] {
@@ -126,7 +126,7 @@ void check_precision(Checks& checks) {
   checks.run("products of f32 keep all bits (no TF32)", [&] {
     const Tensor y = device.empty({n, out});
     device.linear_forward(upload(device, {n, in}, x), upload(device, {out, in}, weight), device.zeros({out}),
-                          device::Activation::none, y);
+                          device::Activation::none, {}, y);
     checks.near("y", y, product(n, out, in, rows_of(x, in), columns_of(weight, in)), 2e-5);
   });
 }

@@ -91,7 +91,7 @@ void measure(device::CudaDevice& device, std::int64_t n, std::int64_t in, std::i
   const double operations = 2. * static_cast<double>(n) * static_cast<double>(in) * static_cast<double>(out);
   const double best = best_product(device, x, weight, y);
   const double forward =
-      seconds_of(device, [&] { device.linear_forward(x, weight, bias, device::Activation::relu, y); });
+      seconds_of(device, [&] { device.linear_forward(x, weight, bias, device::Activation::relu, {}, y); });
   const double data = seconds_of(device, [&] { device.linear_backward_data(y, weight, dx); });
   const double weights =
       seconds_of(device, [&] { device.linear_backward_weights(x, y, true, dweight, dbias); });
