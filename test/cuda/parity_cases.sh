@@ -6,11 +6,13 @@
 # network NAME: sets `network`, arguments for 8 steps of four lanes, which one rank takes one after the other: with
 # dropout, evaluations of an average of the weights, and a short step at the end of each epoch.
 network() {
-  local data=$scratch/small
-  network=(--model.name="$1" --model.dropout=0.2 --train.global_batch=32 --train.micro_batch=8 --train.steps=8
+  local data=$scratch/small model=$1
+  [[ $1 != gelu ]] || model=mlp
+  network=(--model.name="$model" --model.dropout=0.2 --train.global_batch=32 --train.micro_batch=8 --train.steps=8
     --optim.ema_decay=0.9 --eval.every=3 --eval.batch=16 --checkpoint.every=4)
   case $1 in
     mlp) network+=(--model.hidden=32 --optim.name=adamw --optim.lr=0.002) ;;
+    gelu) network+=(--model.activation=gelu --model.hidden=32,21 --optim.name=adamw --optim.lr=0.002) ;;
     cnn) network+=("--model.channels=8,16") ;;
     resnet)
       data=$scratch/images
@@ -52,6 +54,10 @@ as_on_cpus() {
 }
 
 case_an_mlp_trains_on_1_2_and_4_GPUs_as_on_a_CPU() { as_on_cpus mlp '1 2 4'; }
+# In 16 bits one hidden layer's GELU is cuBLASLt's, the other's a kernel's.
+case_an_mlp_with_GELU_trains_on_GPUs_as_on_a_CPU() {
+  as_on_cpus gelu '1 2' && nearness=2e-2 as_on_cpus gelu-bf16 2 --train.precision=bf16
+}
 case_a_cnn_trains_on_1_2_and_4_GPUs_as_on_a_CPU() { as_on_cpus cnn '1 2 4'; }
 # Deviations over few values make rounding large.
 case_a_resnet_trains_on_1_2_and_4_GPUs_as_on_a_CPU() { nearness=2e-3 as_on_cpus resnet '1 2 4'; }

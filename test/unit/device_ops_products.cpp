@@ -6,6 +6,7 @@
 #include "device/cpu/cpu_device.h"
 #include "device_under_test.h"
 
+using lockstep::Error;
 using lockstep::device::Activation;
 using lockstep::device::Conv2dOptions;
 using lockstep::device::CpuDevice;
@@ -155,6 +156,53 @@ TEST_CASE("linear layers", "[device][ops]") {
               },
               [](Device& on, const Tensor& x, const Tensor& dy, bool accumulate, const Tensor& dw,
                  const Tensor& db) { on.linear_backward_weights(x, dy, accumulate, dw, db); }});
+}
+
+TEST_CASE("linear layers with GELU keep its input", "[device][ops]") {
+  const Trial trial = GENERATE(from_range(trials("linear")));
+  const auto [n, in, out] = GENERATE(table<std::int64_t, std::int64_t, std::int64_t>(
+      {{1, 1, 1}, {3, 5, 7}, {16, 64, 32}, {33, 100, 10}, {8, 784, 24}}));
+  const bool crooked = GENERATE(false, true);  // the input lies where cuBLASLt would not put it
+  INFO(trial << ", " << n << " x " << in << " -> " << out << (crooked ? ", crooked" : ""));
+  Device& device = *trial.device;
+  CpuDevice reference;
+  const Values x = random_values({n, in}, trial.dtype, 1);
+  const Values weight = random_values({out, in}, trial.dtype, 2);
+  const Values bias = random_values({out}, trial.dtype, 3);
+  const auto run = [&](Device& on, const Tensor& input, const Tensor& w) {
+    const Tensor room = unwritten(on, {n * out + 1}, input.dtype());
+    const Tensor pre = room.slice(crooked ? 1 : 0, {n, out});
+    const Tensor y = unwritten(on, {n, out}, input.dtype());
+    on.linear_forward(input, w, in_f32(on, bias), Activation::gelu, pre, y);
+    return behind(from_device(on, pre), from_device(on, y));
+  };
+  const Tensor magnitudes = unwritten(reference, {n, out});
+  reference.linear_forward(in_f32(reference, magnitudes_of(x)), in_f32(reference, magnitudes_of(weight)),
+                           in_f32(reference, magnitudes_of(bias)), Activation::none, {}, magnitudes);
+  const std::vector<float> each = from_device(reference, magnitudes);
+  const auto got =
+      repeated(trial, [&] { return run(device, on_device(device, x), on_device(device, weight)); });
+  // In 16 bits GELU's input is rounded first, or it is not.
+  check_near(got, run(reference, in_f32(reference, x), in_f32(reference, weight)),
+             {trial.dtype, in + 16 + rounding_in_terms(trial.dtype), behind(each, each)});
+}
+
+TEST_CASE("GELU belongs to linear layers alone", "[device][ops]") {
+  Device& device = *GENERATE(from_range(devices()));
+  const Tensor image = device.zeros({1, 4, 4, 2});
+  const Tensor filter = device.zeros({2, 2, 1, 1});
+  const Tensor channel = device.zeros({2});
+  const Tensor half = device.zeros({1, 2, 2, 2});
+  const Tensor places = device.empty({1, 2, 2, 2}, DType::u8);
+  CHECK_THROWS_WITH(device.conv2d_forward(image, filter, {}, {}, Activation::gelu, image),
+                    "conv2d: GELU is an activation of linear layers alone");
+  CHECK_THROWS_AS(device.max_pool_forward(image, {2, 2, 0}, Activation::gelu, half, places), Error);
+  CHECK_THROWS_AS(
+      device.batch_norm_forward(image, {channel, channel}, channel, channel, {}, Activation::gelu, image),
+      Error);
+  CHECK_THROWS_AS(device.batch_norm_backward(image, {channel, channel}, channel, Activation::gelu, image,
+                                             image, false, image, channel, channel),
+                  Error);
 }
 
 TEST_CASE("linear layers of one shape have biases of their own", "[device][ops]") {

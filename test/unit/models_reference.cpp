@@ -100,6 +100,12 @@ TEST_CASE("losses and gradients of the models are PyTorch's", "[models]") {
     compare(lockstep::test::mlp_reference, "mlp", {.hidden = {24, 12}, .channels = {}, .dropout = 0.}, {5, 7},
             7, 0.5f);
   }
+  SECTION("mlp with GELU on 5 x 7 images") {
+    compare(
+        lockstep::test::gelu_mlp_reference, "mlp",
+        {.hidden = {24, 12}, .channels = {}, .dropout = 0., .activation = lockstep::device::Activation::gelu},
+        {5, 7}, 7, 0.5f);
+  }
   SECTION("cnn on 14 x 14 images") {
     compare(lockstep::test::cnn_reference, "cnn", {.hidden = {20}, .channels = {16, 32}, .dropout = 0.},
             {14, 14}, 5, 0.25f);

@@ -45,7 +45,7 @@ std::vector<std::int64_t> ids_from(std::int64_t first, std::int64_t count) {
 
 TEST_CASE("gradients of linear", "[nn]") {
   CpuDevice device;
-  const auto activation = GENERATE(Activation::none, Activation::relu);
+  const auto activation = GENERATE(Activation::none, Activation::relu, Activation::gelu);
   const std::int64_t batch = GENERATE(1, 7, 16);
   const auto [in, out] = GENERATE(std::pair(5, 3), std::pair(17, 16));
   ParameterSet parameters(device);

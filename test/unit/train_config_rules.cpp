@@ -62,6 +62,9 @@ TEST_CASE("keys that do nothing beside the others are told, if they were given",
         Keys{"model.channels (model.name = mlp)", "model.depth (model.name = mlp)"});
   CHECK(keys_without_effect(resolved("[model]\nname = resnet\nchannels = 4\ndepth = 20\nhidden = 8\n")) ==
         Keys{"model.hidden (model.name = resnet)", "model.channels (model.name = resnet)"});
+  CHECK(keys_without_effect(resolved("[model]\nactivation = gelu\n")) == Keys{});
+  CHECK(keys_without_effect(resolved("[model]\nname = cnn\nactivation = gelu\n")) ==
+        Keys{"model.activation (model.name = cnn)"});
   CHECK(keys_without_effect(resolved("[train]\nsteps = 5\n[optim]\nschedule = cosine\nwarmup_steps = 5\n")) ==
         Keys{"optim.schedule = cosine (all 5 steps are warm-up)"});
   const std::string evaluation = "[eval]\nevery = 5\nbatch = 4\nmetric = accuracy\nmin_delta = 0.1\n";

@@ -65,12 +65,11 @@ std::int64_t rows_of_part(std::int64_t rows) {
 
 }  // namespace
 
-void add_bias(cudaStream_t stream, const Tensor& bias, Activation activation, const Tensor& y) {
+void add_bias(cudaStream_t stream, const Tensor& bias, bool relu, const Tensor& y) {
   for_values(y, [&](auto type) {
     using T = decltype(type);
     LOCKSTEP_LAUNCH((add_bias_kernel<T>), grid_over(static_cast<std::size_t>(y.count())), stream,
-                    reads<float>(bias), y.count(), columns_of(y), is_relu(activation, "conv2d"),
-                    updates<T>(y));
+                    reads<float>(bias), y.count(), columns_of(y), relu, updates<T>(y));
   });
 }
 

@@ -9,8 +9,8 @@
 
 namespace lockstep::device::cuda {
 
-// y = activation(y + bias), bias f32 [columns] or empty.
-void add_bias(cudaStream_t stream, const Tensor& bias, Activation activation, const Tensor& y);
+// y += bias, f32 [columns] or empty; then the ReLU, if asked for.
+void add_bias(cudaStream_t stream, const Tensor& bias, bool relu, const Tensor& y);
 
 // The rows of dy are added up in parts of rows that depend on the shape alone, the parts in their order.
 // Shape of the f32 tensor that sum_rows puts the parts into.

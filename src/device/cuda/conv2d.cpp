@@ -39,12 +39,13 @@ Tensor filter_of(Device& device, cudaStream_t stream, const Tensor& weight, DTyp
 
 void CudaDevice::conv2d_forward(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                 const Conv2dOptions& options, Activation activation, const Tensor& y) {
+  const bool relu = is_relu(activation, "conv2d");
   const cuda::ConvolutionShape shape = shape_of(x, weight.shape(), y, options);
   if (bias) require_shape(bias, {shape.out}, "conv2d: bias");
   cuda::Convolution& convolution = libraries().convolutions.of(shape);
   convolution.forward(x, filter_of(*this, stream(), weight, x.dtype()),
                       empty({convolution.forward_workspace()}, DType::u8), y);
-  if (bias || activation != Activation::none) cuda::add_bias(stream(), bias, activation, y);
+  if (bias || relu) cuda::add_bias(stream(), bias, relu, y);
 }
 
 void CudaDevice::conv2d_backward_data(const Tensor& dy, const Tensor& weight, const Conv2dOptions& options,

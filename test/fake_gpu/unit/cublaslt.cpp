@@ -2,7 +2,9 @@
 #include <cublasLt.h>
 #include <cuda_bf16.h>
 
+#include <array>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -30,6 +32,8 @@ struct Product {
   cudaDataType_t bias_type = CUDA_R_32F;
   std::uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   std::uint64_t workspace_limit = workspace_bytes;
+  void* aux = nullptr;
+  std::int64_t aux_stride = 0;
   float beta = 0.f;
 
   cublasLtHandle_t library = nullptr;
@@ -49,6 +53,8 @@ struct Product {
     set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
     set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, bias_type);
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aux);
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, aux_stride);
     cublasLtMatrixLayoutCreate(&a, in, a_rows, a_columns, static_cast<std::int64_t>(a_rows));
     cublasLtMatrixLayoutCreate(&b, in, b_rows, b_columns, static_cast<std::int64_t>(b_rows));
     cublasLtMatrixLayoutCreate(&d, out, d_rows, d_columns, static_cast<std::int64_t>(d_rows));
@@ -132,6 +138,34 @@ TEST_CASE("a product of matrices column by column, transposed, added to, in f32"
   check(transposed, false, {98.f, 198.f, 304.f, 413.f});
 }
 
+TEST_CASE("GELU's input goes to a matrix of its own", "[fake_gpu]") {
+  CHECK(complaints_of([] {
+          const Stream stream;
+          const DeviceArray<float> a({1.f, 2.f, 3.f, 4.f, 5.f, 6.f}, stream);
+          const DeviceArray<float> b({1.f, 0.f, -1.f, 2.f, 1.f, 0.f}, stream);
+          const DeviceArray<float> bias({3.f, 5.f}, stream);
+          const DeviceArray<float> d(4);
+          const DeviceArray<float> aux(std::vector<float>(16, 7.f), stream);
+          const DeviceArray<std::uint8_t> workspace(workspace_bytes);
+          Product product;
+          product.epilogue = CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+          product.bias = bias.data();
+          product.aux = aux.data();
+          product.aux_stride = 8;
+          product.make();
+          product.choose();
+          EXPECT(product.run(a.data(), b.data(), d.data(), workspace.data(), stream) ==
+                 CUBLAS_STATUS_SUCCESS);
+          const std::vector<float> pre = aux.values(stream);
+          EXPECT(pre == std::vector<float>({-1.f, 1.f, 7.f, 7.f, 7.f, 7.f, 7.f, 7.f,  //
+                                            8.f, 13.f, 7.f, 7.f, 7.f, 7.f, 7.f, 7.f}));
+          const std::vector<float> y = d.values(stream);
+          EXPECT(std::abs(y[0] + 0.15880801f) < 1e-6f && std::abs(y[1] - 0.84119199f) < 1e-6f);
+          EXPECT(y[2] == 8.f && y[3] == 13.f);
+          product.destroy();
+        }) == "");
+}
+
 TEST_CASE("a product of bf16 matrices is rounded once", "[fake_gpu]") {
   CHECK(complaints_of([] {
           const Stream stream;
@@ -169,6 +203,30 @@ TEST_CASE("what cuBLASLt would refuse, or what is not on the list, dies by name"
                product.bias_type = CUDA_R_16F;
              }),
              Contains("with a bias of type f16"));
+  alignas(16) static std::array<float, 64> anywhere{};
+  const auto gelu_words = [](float* aux, std::int64_t stride) {
+    return words_of([&](Product& product) {
+      product.epilogue = CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+      product.bias = anywhere.data();
+      product.aux = aux;
+      product.aux_stride = stride;
+    });
+  };
+  CHECK_THAT(gelu_words(nullptr, 8), Contains("no aux pointer"));
+  CHECK_THAT(gelu_words(anywhere.data(), 2),
+             Contains("leading dimension of 2, wanted a multiple of 8 from 2 on"));
+  CHECK_THAT(gelu_words(anywhere.data(), 0), Contains("leading dimension of 0, wanted"));
+  CHECK_THAT(gelu_words(anywhere.data() + 1, 8), Contains("the aux matrix is not 16-byte aligned"));
+  CHECK_THAT(
+      words_of(
+          [](Product& product) {
+            product.epilogue = CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+            product.bias = anywhere.data();
+            product.aux = anywhere.data();
+            product.aux_stride = 8;
+          },
+          [](Product& product) { product.set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, std::int64_t{16}); }),
+      Contains("chosen for another product"));
   CHECK_THAT(words_of([](Product& product) { product.reductions = CUBLASLT_REDUCTION_SCHEME_MASK; }),
              Contains("reduction schemes"));
   CHECK_THAT(words_of([](Product&) {}, [](Product& product) { cublasLtMatrixLayoutDestroy(product.b); }),
@@ -224,4 +282,40 @@ TEST_CASE("a fault is injected into a product, and told in words", "[fake_gpu]")
              Contains("cuBLASLt does not know this GPU"));
   // What the library says is less than what the device has.
   CHECK_THAT(failure_of("cublasLtMatmul:1:cudaErrorECCUncorrectable"), Contains("ECC"));
+}
+
+TEST_CASE("where cuBLASLt has no product with GELU, one without it and a kernel do the same", "[fake_gpu]") {
+  // The layer's output and GELU's input, twice.
+  const auto values_with = [](const char* fault) {
+    return in_child({{"FAKE_GPU_FAULT", fault}},
+                    [] {
+                      lockstep::device::CudaDevice device(0);
+                      using lockstep::device::DType;
+                      const auto filled = [&](const lockstep::device::Shape& shape, float value) {
+                        const auto tensor = device.empty(shape, DType::bf16);
+                        device.fill(value, tensor);
+                        return tensor;
+                      };
+                      const auto bias = device.zeros({8});
+                      const auto pre = filled({4, 8}, 0.f), y = filled({4, 8}, 0.f);
+                      for (int turn = 0; turn < 2; ++turn) {
+                        device.linear_forward(filled({4, 3}, 0.5f), filled({8, 3}, 1.f), bias,
+                                              lockstep::device::Activation::gelu, pre, y);
+                        for (const auto& tensor : {pre, y}) {
+                          const auto wide = device.empty({4, 8});
+                          device.cast(tensor, wide);
+                          std::vector<float> host(32);
+                          device.download(wide, host);
+                          for (const float value : host) std::printf("%g ", static_cast<double>(value));
+                        }
+                      }
+                      std::fflush(stdout);
+                    })
+        .output;
+  };
+  const std::string fused = values_with("");
+  CHECK_THAT(fused, Contains("1.5 1.5") && Contains("1.39844 1.39844"));
+  CHECK(values_with("cublasLtMatmulAlgoGetHeuristic:1:CUBLAS_STATUS_NOT_SUPPORTED") == fused);
+  CHECK_THAT(values_with("cublasLtMatmulAlgoGetHeuristic:1:CUBLAS_STATUS_ARCH_MISMATCH"),
+             Contains("cuBLASLt does not know this GPU"));
 }

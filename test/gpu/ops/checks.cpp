@@ -89,6 +89,10 @@ double rounded(double value, DType dtype) {
   return std::copysign(std::numeric_limits<double>::infinity(), value);
 }
 
+double gelu(double x) {
+  return 0.5 * x * (1. + std::tanh(std::sqrt(2. / M_PI) * (x + 0.044715 * x * x * x)));
+}
+
 Values simple_values(std::int64_t count, unsigned seed) {
   std::minstd_rand random(seed * 2 + 1);
   Values values(static_cast<std::size_t>(count));

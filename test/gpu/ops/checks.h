@@ -57,6 +57,7 @@ class Checks {
 // The nearest value of the type, ties to even.
 double rounded(double value, DType dtype);
 // -2 .. 2 in steps of 1/8, the same for the same seed.
+double gelu(double x);  // with tanh
 Values simple_values(std::int64_t count, unsigned seed);
 // Uniform in -1 .. 1 with all bits of f32.
 Values full_values(std::int64_t count, unsigned seed);

@@ -48,6 +48,36 @@ void check_arithmetic(Checks& checks, DType dtype) {
   });
 }
 
+void check_gelu(Checks& checks, DType dtype) {
+  Device& device = checks.device();
+  const std::int64_t count = 5003;
+  Values x = full_values(count, 6);
+  for (double& value : x) value = rounded(value * 8., dtype);
+  x[9] = std::numeric_limits<double>::quiet_NaN();
+  const Values dy = simple_values(count, 3);
+  checks.run("GELU, " + type_of(dtype), [&] {
+    const Tensor there = upload(device, {count}, x, dtype);
+    const auto forward = [&] {
+      Tensor y = device.empty({count}, dtype);
+      device.gelu_forward(there, y);
+      return y;
+    };
+    Values wanted = x;
+    for (double& value : wanted) value = gelu(value);
+    checks.near("y", forward(), wanted, 1e-6);
+    checks.repeats("y", forward);
+  });
+  checks.run("GELU backward, " + type_of(dtype), [&] {
+    const Tensor dx = device.empty({count}, dtype);
+    device.gelu_backward(upload(device, {count}, dy, dtype), upload(device, {count}, x, dtype), dx);
+    Values wanted = dy;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      wanted[i] *= (gelu(x[i] + 1e-5) - gelu(x[i] - 1e-5)) / 2e-5;
+    }
+    checks.near("dx", dx, wanted, 1e-5);
+  });
+}
+
 void check_axpy(Checks& checks) {
   Device& device = checks.device();
   const std::int64_t count = 5003;
@@ -150,7 +180,10 @@ void check_optimizers(Checks& checks) {
 
 void check_elementwise(Checks& checks) {
   check_casts(checks);
-  for (const DType dtype : types) check_arithmetic(checks, dtype);
+  for (const DType dtype : types) {
+    check_arithmetic(checks, dtype);
+    check_gelu(checks, dtype);
+  }
   check_axpy(checks);
   check_sums(checks);
   check_dropout(checks);

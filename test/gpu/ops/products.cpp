@@ -73,6 +73,31 @@ void check_layer(Checks& checks, const Layer& layer, DType dtype) {
     device.linear_forward(x_there, weight_there, bias_there, device::Activation::relu, {}, result);
     checks.equal("y", result, wanted);
   });
+  checks.run("linear with GELU " + text, [&] {
+    const Tensor pre = device.empty({n, out}, dtype);
+    const auto forward = [&] {
+      const Tensor result = device.empty({n, out}, dtype);
+      device.linear_forward(x_there, weight_there, bias_there, device::Activation::gelu, pre, result);
+      return result;
+    };
+    Values wanted = y;
+    for (double& value : wanted) value = gelu(value);
+    // In 16 bits of a rounded input or not, and by cuBLASLt's own tanh.
+    const double unit = dtype == DType::f32 ? 1e-6 : dtype == DType::bf16 ? 0x1p-8 : 0x1p-11;
+    double largest = 0.;
+    for (const double value : y) largest = std::max(largest, std::abs(value));
+    checks.near("y", forward(), wanted, unit * largest);
+    checks.equal("GELU's input", pre, y);
+    checks.repeats("y", forward);
+    double furthest = 0.;
+    const Values got = download(device, forward());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      furthest = std::max(furthest, std::abs(got[i] - wanted[i]) / std::max(std::abs(y[i]), 1.));
+    }
+    if (n == 64)
+      Checks::tell("GELU of a linear layer, " + type_of(dtype) + ": off by up to " +
+                   std::to_string(furthest) + " of its input");
+  });
   checks.run("linear backward, data " + text, [&] {
     const Tensor dx = device.empty({n, in}, dtype);
     device.linear_backward_data(dy_there, weight_there, dx);
@@ -101,13 +126,18 @@ void check_nan(Checks& checks, DType dtype) {
   x[row * 64] = std::numeric_limits<double>::quiet_NaN();
   const auto value_behind = [&](device::Activation activation) {
     const Tensor y = device.empty({n, out}, dtype);
+    const Tensor pre = device.empty({n, out}, dtype);
     device.linear_forward(upload(device, {n, in}, x, dtype),
                           upload(device, {out, in}, Values(64 * 64, 1.), dtype), device.zeros({out}),
-                          activation, {}, y);
+                          activation, pre, y);
     return download(device, y)[row * 64];
   };
   checks.run("NaN passes a linear layer, " + type_of(dtype), [&] {
     const double value = value_behind(device::Activation::none);
+    if (!std::isnan(value)) checks.wrong("it became " + std::to_string(value));
+  });
+  checks.run("NaN passes a linear layer with GELU, " + type_of(dtype), [&] {
+    const double value = value_behind(device::Activation::gelu);
     if (!std::isnan(value)) checks.wrong("it became " + std::to_string(value));
   });
   checks.run("NaN and the ReLU of a linear layer, " + type_of(dtype), [&] {
