@@ -194,6 +194,9 @@ TEST_CASE("GELU belongs to linear layers alone", "[device][ops]") {
   const Tensor channel = device.zeros({2});
   const Tensor half = device.zeros({1, 2, 2, 2});
   const Tensor places = device.empty({1, 2, 2, 2}, DType::u8);
+  CHECK_THROWS_AS(device.linear_forward(half.reshaped({1, 8}), device.zeros({2, 8}), channel,
+                                        Activation::gelu, {}, device.zeros({1, 2})),
+                  Error);
   CHECK_THROWS_WITH(device.conv2d_forward(image, filter, {}, {}, Activation::gelu, image),
                     "conv2d: GELU is an activation of linear layers alone");
   CHECK_THROWS_AS(device.max_pool_forward(image, {2, 2, 0}, Activation::gelu, half, places), Error);

@@ -4,7 +4,6 @@
 
 #include "core/vector.h"
 #include "device/cpu/cpu_device.h"
-#include "device/cpu/gelu.h"
 #include "device/cpu/parallel.h"
 #include "device/cpu/values.h"
 
@@ -48,22 +47,6 @@ void backward_range(const float* dy, const float* x, float* dx, std::int64_t cou
 }
 
 }  // namespace
-
-namespace cpu {
-
-LOCKSTEP_VECTOR_CLONES
-void add_bias_gelu(const float* bias, std::int64_t rows, std::int64_t columns, float* pre, float* y) {
-  for (std::int64_t row = 0; row < rows; ++row, pre += columns, y += columns) {
-#pragma omp simd
-    for (std::int64_t i = 0; i < columns; ++i) {
-      const float value = pre[i] + bias[i];
-      pre[i] = value;
-      y[i] = value * gelu_at(value, Exp()).share;
-    }
-  }
-}
-
-}  // namespace cpu
 
 void CpuDevice::gelu_forward(const Tensor& x, const Tensor& y) {
   require_shape(y, x.shape(), "gelu: y");
