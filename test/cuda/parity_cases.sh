@@ -13,7 +13,7 @@ network() {
     --optim.ema_decay=0.9 --eval.every=3 --eval.batch=16 --checkpoint.every=4)
   case $1 in
     mlp) network+=(--model.hidden=32 --optim.name=adamw --optim.lr=0.002) ;;
-    gelu) network+=(--model.activation=gelu --model.hidden=32,21 --optim.name=adamw --optim.lr=0.002) ;;
+    gelu) network+=(--model.activation=gelu "--model.hidden=32,21" --optim.name=adamw --optim.lr=0.002) ;;
     cnn) network+=("--model.channels=8,16") ;;
     resnet)
       data=$scratch/images

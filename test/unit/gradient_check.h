@@ -22,11 +22,11 @@ std::vector<float> to_host(device::Device& device, const device::Tensor& tensor)
 double sum_of_squares(device::Device& device, const device::Tensor& tensor);
 
 // f(x, parameters) = sum of the outputs times a fixed pattern, with outputs in f32 and the sum in f64. Each
-// element of x and of every parameter moves by 2^-8 both ways (all our operations are piecewise linear or nearly so: a
-// large step costs nothing and keeps rounding small). Tolerance: 2e-3 + 1e-3 |gradient|. Elements whose
-// one-sided differences disagree lie on a kink (ReLU, a tie in a maximum) and are left out; at least a
-// third must remain. On a GPU some two dozen elements of each tensor are enough: its operations are compared
-// with the CPU's one by one.
+// element of x and of every parameter moves by 2^-8 both ways (all our operations are piecewise linear or
+// nearly so: a large step costs nothing and keeps rounding small). Tolerance: 2e-3 + 1e-3 |gradient|.
+// Elements whose one-sided differences disagree lie on a kink (ReLU, a tie in a maximum) and are left out; at
+// least a third must remain. On a GPU some two dozen elements of each tensor are enough: its operations are
+// compared with the CPU's one by one.
 void check_gradients(nn::ParameterSet& parameters, const nn::ForwardContext& context, const device::Tensor& x,
                      const std::function<nn::Variable(nn::Tape&, const nn::Variable&)>& forward);
 
