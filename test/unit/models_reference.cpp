@@ -5,11 +5,13 @@
 
 #include "core/error.h"
 #include "device/cpu/cpu_device.h"
+#include "device_under_test.h"
 #include "gradient_check.h"
 #include "models/registry.h"
 #include "nn/softmax_cross_entropy.h"
 
 using lockstep::device::CpuDevice;
+using lockstep::device::Device;
 using lockstep::device::DType;
 using lockstep::device::LossSum;
 using lockstep::device::Shape;
@@ -19,6 +21,7 @@ using lockstep::models::Model;
 using lockstep::models::ModelOptions;
 using lockstep::nn::Parameter;
 using lockstep::nn::Tape;
+using lockstep::test::devices;
 using lockstep::test::pattern;
 using lockstep::test::Reference;
 using lockstep::test::ReferenceGradient;
@@ -38,7 +41,7 @@ struct Batch {
 };
 
 // The samples first..first+count-1 of the fixture's batch.
-Batch make_batch(CpuDevice& device, std::span<const std::int64_t> sample_shape, std::int64_t first,
+Batch make_batch(Device& device, std::span<const std::int64_t> sample_shape, std::int64_t first,
                  std::int64_t count) {
   std::vector<std::int64_t> sizes{count};
   sizes.insert(sizes.end(), sample_shape.begin(), sample_shape.end());
@@ -63,16 +66,15 @@ LossSum train(Model& model, const Batch& batch, bool accumulate) {
   return tape.device().read_loss(sums);
 }
 
-std::vector<std::vector<float>> gradients(CpuDevice& device, const Model& model) {
+std::vector<std::vector<float>> gradients(Device& device, const Model& model) {
   std::vector<std::vector<float>> all;
   for (const Parameter& parameter : model.parameters().all())
     all.push_back(to_host(device, parameter.gradient));
   return all;
 }
 
-void compare(const Reference& reference, std::string_view name, const ModelOptions& options,
+void compare(Device& device, const Reference& reference, std::string_view name, const ModelOptions& options,
              const std::vector<std::int64_t>& sample_shape, std::int64_t n, float scale) {
-  CpuDevice device;
   const std::unique_ptr<Model> model = make_model(name, options, sample_shape, 10, 1, device);
   for (const Parameter& parameter : model->parameters().all()) {
     const auto k = static_cast<std::int64_t>(parameter.index);
@@ -96,9 +98,10 @@ void compare(const Reference& reference, std::string_view name, const ModelOptio
 }  // namespace
 
 TEST_CASE("losses and gradients of the models are PyTorch's", "[models]") {
+  Device& device = *GENERATE(from_range(devices()));
   SECTION("mlp on 5 x 7 images") {
-    compare(lockstep::test::mlp_reference, "mlp", {.hidden = {24, 12}, .channels = {}, .dropout = 0.}, {5, 7},
-            7, 0.5f);
+    compare(device, lockstep::test::mlp_reference, "mlp", {.hidden = {24, 12}, .channels = {}, .dropout = 0.},
+            {5, 7}, 7, 0.5f);
   }
   SECTION("mlp with GELU on 5 x 7 images") {
     compare(
@@ -107,17 +110,17 @@ TEST_CASE("losses and gradients of the models are PyTorch's", "[models]") {
         {5, 7}, 7, 0.5f);
   }
   SECTION("cnn on 14 x 14 images") {
-    compare(lockstep::test::cnn_reference, "cnn", {.hidden = {20}, .channels = {16, 32}, .dropout = 0.},
-            {14, 14}, 5, 0.25f);
+    compare(device, lockstep::test::cnn_reference, "cnn",
+            {.hidden = {20}, .channels = {16, 32}, .dropout = 0.}, {14, 14}, 5, 0.25f);
   }
   SECTION("cnn on 3 x 9 x 11 images") {
-    compare(lockstep::test::colour_cnn_reference, "cnn", {.hidden = {20}, .channels = {5, 7}, .dropout = 0.},
-            {3, 9, 11}, 5, 0.25f);
+    compare(device, lockstep::test::colour_cnn_reference, "cnn",
+            {.hidden = {20}, .channels = {5, 7}, .dropout = 0.}, {3, 9, 11}, 5, 0.25f);
   }
 }
 
 TEST_CASE("micro-batches add up to the whole batch, dropout on", "[models]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   const auto name = GENERATE("mlp", "cnn");
   const std::vector<std::int64_t> shape{12, 12};
   const std::unique_ptr<Model> model =
@@ -137,9 +140,7 @@ TEST_CASE("micro-batches add up to the whole batch, dropout on", "[models]") {
 
 TEST_CASE("the same computation has the same bits, whatever ran before", "[models]") {
   const std::vector<std::int64_t> shape{28, 28};
-  const int threads = GENERATE(1, 2);
-  const auto run = [&](bool disturb) {
-    CpuDevice device(threads);
+  const auto run = [&](Device& device, bool disturb) {
     const std::unique_ptr<Model> model = make_model("cnn", {}, shape, 10, 1, device);
     std::vector<Tensor> in_the_way;
     if (disturb) {
@@ -150,11 +151,14 @@ TEST_CASE("the same computation has the same bits, whatever ran before", "[model
     const LossSum loss = train(*model, make_batch(device, shape, 0, 16), false);
     return std::pair(loss.loss, gradients(device, *model));
   };
-  CHECK(run(false) == run(true));
+  Device& device = *GENERATE(from_range(devices()));
+  CHECK(run(device, false) == run(device, true));
+  CpuDevice fresh(2), used(2);
+  CHECK(run(fresh, false) == run(used, true));
 }
 
 TEST_CASE("after the first steps no memory is asked from the system", "[models]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   const std::vector<std::int64_t> shape{28, 28};
   const std::unique_ptr<Model> model = make_model("cnn", {}, shape, 10, 1, device);
   train(*model, make_batch(device, shape, 0, 8), false);

@@ -7,12 +7,14 @@
 
 #include "core/error.h"
 #include "device/cpu/cpu_device.h"
+#include "device_under_test.h"
 #include "gradient_check.h"
 #include "models/registry.h"
 #include "nn/batch_norm2d.h"
 #include "nn/softmax_cross_entropy.h"
 
 using lockstep::device::CpuDevice;
+using lockstep::device::Device;
 using lockstep::device::DType;
 using lockstep::device::Tensor;
 using lockstep::models::make_model;
@@ -20,6 +22,7 @@ using lockstep::models::Model;
 using lockstep::models::ModelOptions;
 using lockstep::nn::Parameter;
 using lockstep::nn::Tape;
+using lockstep::test::devices;
 using lockstep::test::pattern;
 using lockstep::test::pattern_tensor;
 using lockstep::test::to_host;
@@ -84,7 +87,7 @@ TEST_CASE("parameters of residual networks have torchvision's names, and no deca
 }
 
 TEST_CASE("loss, gradients and evaluation of resnet18 are PyTorch's", "[models]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   const std::unique_ptr<Model> model =
       make_model("resnet", of_depth(18), std::vector<std::int64_t>{3, 64, 64}, 10, 1, device);
   std::vector<const Parameter*> by_name;
@@ -129,7 +132,7 @@ TEST_CASE("loss, gradients and evaluation of resnet18 are PyTorch's", "[models]"
 }
 
 TEST_CASE("residual networks evaluate a sample alike in any batch", "[models]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   const std::int64_t depth = GENERATE(20, 18);
   const std::vector<std::int64_t> shape{3, 33, 35};
   const std::unique_ptr<Model> model = make_model("resnet", of_depth(depth), shape, 10, 1, device);
@@ -156,10 +159,9 @@ TEST_CASE("residual networks evaluate a sample alike in any batch", "[models]") 
     CHECK(parts[i] == Approx(whole[i]).margin(1e-4).epsilon(1e-5));
 }
 
-TEST_CASE("a residual network of two threads repeats its bits", "[models]") {
+TEST_CASE("a residual network repeats its bits", "[models]") {
   const std::vector<std::int64_t> shape{3, 16, 16};
-  const auto run = [&](bool disturb) {
-    CpuDevice device(2);
+  const auto run = [&](Device& device, bool disturb) {
     const std::unique_ptr<Model> model = make_model("resnet", of_depth(20), shape, 10, 1, device);
     const Tensor labels = device.empty({6}, DType::i64);
     device.upload(std::vector<std::int64_t>{0, 1, 2, 3, 4, 5}, labels);
@@ -177,7 +179,10 @@ TEST_CASE("a residual network of two threads repeats its bits", "[models]") {
     }
     return result;
   };
-  CHECK(run(false) == run(true));
+  Device& device = *GENERATE(from_range(devices()));
+  CHECK(run(device, false) == run(device, true));
+  CpuDevice fresh(2), used(2);
+  CHECK(run(fresh, false) == run(used, true));
 }
 
 TEST_CASE("residual networks refuse depths and images that do not fit", "[models]") {

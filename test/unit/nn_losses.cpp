@@ -2,18 +2,19 @@
 #include <cmath>
 #include <functional>
 
-#include "device/cpu/cpu_device.h"
+#include "device_under_test.h"
 #include "gradient_check.h"
 #include "nn/mean_squared_error.h"
 #include "nn/softmax_cross_entropy.h"
 
-using lockstep::device::CpuDevice;
+using lockstep::device::Device;
 using lockstep::device::DType;
 using lockstep::device::Tensor;
 using lockstep::nn::ForwardContext;
 using lockstep::nn::ParameterSet;
 using lockstep::nn::Tape;
 using lockstep::nn::Variable;
+using lockstep::test::devices;
 using lockstep::test::pattern_tensor;
 using lockstep::test::to_host;
 
@@ -24,7 +25,7 @@ const ForwardContext training{.training = true, .seed = 1, .step = 0, .sample_id
 using Loss = std::function<double(Tape&, const Variable&)>;
 
 // Central differences of the loss, which is computed in f64 from f32 outputs; the step is exact in f32.
-void check_loss_gradient(CpuDevice& device, const Tensor& outputs, const Loss& loss) {
+void check_loss_gradient(Device& device, const Tensor& outputs, const Loss& loss) {
   ParameterSet parameters(device);
   parameters.allocate(0);
   Tape tape(parameters, training);
@@ -51,7 +52,7 @@ void check_loss_gradient(CpuDevice& device, const Tensor& outputs, const Loss& l
 }  // namespace
 
 TEST_CASE("label smoothing: value by hand, gradient by differences", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.allocate(0);
   const Tensor logits = device.empty({1, 3});
@@ -77,7 +78,7 @@ TEST_CASE("label smoothing: value by hand, gradient by differences", "[nn]") {
 }
 
 TEST_CASE("mean squared error: value by hand, gradient by differences", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.allocate(0);
   const Tensor predictions = device.empty({2, 2});

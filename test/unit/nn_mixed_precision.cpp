@@ -3,14 +3,14 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "device/cpu/cpu_device.h"
+#include "device_under_test.h"
 #include "gradient_check.h"
 #include "models/registry.h"
 #include "nn/linear.h"
 #include "nn/softmax_cross_entropy.h"
 #include "optim/weight_average.h"
 
-using lockstep::device::CpuDevice;
+using lockstep::device::Device;
 using lockstep::device::DType;
 using lockstep::device::Tensor;
 using lockstep::models::make_model;
@@ -19,12 +19,13 @@ using lockstep::nn::Parameter;
 using lockstep::nn::ParameterSet;
 using lockstep::nn::Tape;
 using lockstep::optim::WeightAverage;
+using lockstep::test::devices;
 using lockstep::test::pattern_tensor;
 using lockstep::test::to_host;
 
 namespace {
 
-std::vector<float> in_f32(CpuDevice& device, const Tensor& tensor) {
+std::vector<float> in_f32(Device& device, const Tensor& tensor) {
   const Tensor wide = device.empty(tensor.shape());
   device.cast(tensor, wide);
   return to_host(device, wide);
@@ -33,7 +34,7 @@ std::vector<float> in_f32(CpuDevice& device, const Tensor& tensor) {
 }  // namespace
 
 TEST_CASE("weights have a copy in the type of the computation that follows them", "[nn][mixed]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   const Linear linear(parameters, "fc", 2, 1);
   parameters.allocate(1, DType::bf16);
@@ -59,7 +60,7 @@ TEST_CASE("weights have a copy in the type of the computation that follows them"
 }
 
 TEST_CASE("gradients in 16 bits are near those in f32, and carry the loss scale", "[nn][mixed]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   const std::string model = GENERATE("mlp", "cnn", "resnet");
   const DType dtype = GENERATE(DType::bf16, DType::f16);
   INFO(model << " in " << name_of(dtype));

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/philox.h"
 #include "device/cpu/cpu_device.h"
+#include "device_under_test.h"
 #include "gradient_check.h"
 #include "nn/conv2d.h"
 #include "nn/dropout.h"
@@ -18,6 +19,7 @@ using lockstep::Error;
 using lockstep::device::Activation;
 using lockstep::device::Conv2dOptions;
 using lockstep::device::CpuDevice;
+using lockstep::device::Device;
 using lockstep::device::DType;
 using lockstep::device::LossSum;
 using lockstep::device::Shape;
@@ -27,6 +29,7 @@ using lockstep::nn::ParameterSet;
 using lockstep::nn::Tape;
 using lockstep::nn::Variable;
 using lockstep::test::check_gradients;
+using lockstep::test::devices;
 using lockstep::test::pattern;
 using lockstep::test::pattern_tensor;
 using lockstep::test::to_host;
@@ -44,7 +47,7 @@ std::vector<std::int64_t> ids_from(std::int64_t first, std::int64_t count) {
 }  // namespace
 
 TEST_CASE("gradients of linear", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   const auto activation = GENERATE(Activation::none, Activation::relu, Activation::gelu);
   const std::int64_t batch = GENERATE(1, 7, 16);
   const auto [in, out] = GENERATE(std::pair(5, 3), std::pair(17, 16));
@@ -56,7 +59,7 @@ TEST_CASE("gradients of linear", "[nn]") {
 }
 
 TEST_CASE("gradients of conv2d", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   struct Case {
     std::int64_t batch, height, width, in, out, kernel;
     Conv2dOptions options;
@@ -73,7 +76,7 @@ TEST_CASE("gradients of conv2d", "[nn]") {
 }
 
 TEST_CASE("gradients of max_pool2d", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   const auto activation = GENERATE(Activation::none, Activation::relu);
   const std::int64_t channels = GENERATE(1, 5, 16, 19);
   const auto [batch, height, width, size] =
@@ -88,7 +91,7 @@ TEST_CASE("gradients of max_pool2d", "[nn]") {
 }
 
 TEST_CASE("max_pool2d with relu equals relu before pooling", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.allocate(0);
   const Tensor x = pattern_tensor(device, {3, 5, 6, 19}, 4);
@@ -100,7 +103,7 @@ TEST_CASE("max_pool2d with relu equals relu before pooling", "[nn]") {
 }
 
 TEST_CASE("gradients of relu, flatten and dropout", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.allocate(0);
   const std::int64_t batch = GENERATE(1, 3);
@@ -116,7 +119,7 @@ TEST_CASE("gradients of relu, flatten and dropout", "[nn]") {
 }
 
 TEST_CASE("flatten has PyTorch's order", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.allocate(0);
   Tape tape(parameters, {});
@@ -128,7 +131,7 @@ TEST_CASE("flatten has PyTorch's order", "[nn]") {
 }
 
 TEST_CASE("softmax cross-entropy: value, gradient, count", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.allocate(0);
   const Tensor logits = device.empty({3, 3});
@@ -172,7 +175,7 @@ TEST_CASE("softmax cross-entropy: value, gradient, count", "[nn]") {
 }
 
 TEST_CASE("NaN survives relu and pooling", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.allocate(0);
   const std::int64_t channels = GENERATE(1, 16);
@@ -188,7 +191,7 @@ TEST_CASE("NaN survives relu and pooling", "[nn]") {
 }
 
 TEST_CASE("dropout depends on sample, step, layer and seed, not on the batch", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.allocate(0);
   const std::int64_t features = GENERATE(1, 127, 300);
@@ -215,13 +218,15 @@ TEST_CASE("dropout depends on sample, step, layer and seed, not on the batch", "
 }
 
 TEST_CASE("dropout draws what its documentation says from Philox", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   const std::int64_t features = 300;
   const std::int64_t id = 0x0000'1234'89ab'cdef;
   const lockstep::device::DropoutKey key{.seed = 11, .step = 0x3'0000'0005, .layer = 6, .probability = 0.25};
   const Tensor x = device.zeros({1, features});
   const Tensor mask = device.empty({1, features}, DType::u8);
   device.dropout_forward(x, key, std::span(&id, 1), device.empty({1, features}), mask);
+  std::vector<std::uint8_t> kept(static_cast<std::size_t>(features));
+  device.download(mask, std::span<std::uint8_t>(kept));
   const std::uint64_t philox_key = lockstep::PhiloxStream::mix(11, lockstep::Purpose::dropout);
   for (std::int64_t j = 0; j < features; ++j) {
     const std::int64_t r = j % 128;
@@ -230,12 +235,12 @@ TEST_CASE("dropout draws what its documentation says from Philox", "[nn]") {
         lockstep::philox(philox_key, {block, 0x5, 0x89abcdef, 0x1234u | 6u << 16 | 3u << 28});
     const std::uint32_t draw = words[static_cast<std::size_t>(r / 16 % 4)] >> (r < 64 ? 0 : 16) & 0xffffu;
     INFO("element " << j);
-    CHECK(static_cast<int>(mask.u8()[j]) == (draw >= 16384 ? 1 : 0));
+    CHECK(static_cast<int>(kept[static_cast<std::size_t>(j)]) == (draw >= 16384 ? 1 : 0));
   }
 }
 
 TEST_CASE("dropout keeps the mean and is the identity in evaluation", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.allocate(0);
   const std::vector<std::int64_t> ids = ids_from(0, 64);

@@ -5,13 +5,16 @@
 
 #include "core/error.h"
 #include "device/cpu/cpu_device.h"
+#include "device_under_test.h"
 #include "gradient_check.h"
 
 using lockstep::device::CpuDevice;
+using lockstep::device::Device;
 using lockstep::device::Tensor;
 using lockstep::nn::Initializer;
 using lockstep::nn::Parameter;
 using lockstep::nn::ParameterSet;
+using lockstep::test::devices;
 using lockstep::test::to_host;
 
 TEST_CASE("parameters lie in reverse order, aligned, by weight decay", "[nn]") {
@@ -57,7 +60,7 @@ TEST_CASE("an empty set and a model without biases have no empty group", "[nn]")
 }
 
 TEST_CASE("initial values depend on seed and name alone and have PyTorch's bound", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   const auto values = [&](std::uint64_t seed, bool other_first) {
     ParameterSet parameters(device);
     if (other_first) parameters.add("other", {7}, Initializer::fan_in(3), true);
@@ -83,7 +86,7 @@ TEST_CASE("initial values depend on seed and name alone and have PyTorch's bound
 }
 
 TEST_CASE("normal initial values have their deviation, and tails", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.add("conv1.weight", {32, 33, 3, 3}, Initializer::normal_fan_out(32 * 9), true);
   parameters.add("bn1.weight", {7}, Initializer::constant(1.f), false);
@@ -106,7 +109,7 @@ TEST_CASE("normal initial values have their deviation, and tails", "[nn]") {
 }
 
 TEST_CASE("buffers lie beside the parameters, by name", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.add("a.weight", {3}, Initializer::fan_in(5), true);
   CHECK(parameters.add_buffer("a.running_mean", {3}, 0.f) == 0);
@@ -123,7 +126,7 @@ TEST_CASE("buffers lie beside the parameters, by name", "[nn]") {
 }
 
 TEST_CASE("values and state are exported and imported by parameter", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.add("a", {2, 3}, Initializer::fan_in(1), true);
   parameters.add("b", {5}, Initializer::fan_in(1), true);

@@ -4,11 +4,13 @@
 
 #include "core/error.h"
 #include "device/cpu/cpu_device.h"
+#include "device_under_test.h"
 #include "gradient_check.h"
 #include "nn/linear.h"
 #include "nn/relu.h"
 
 using lockstep::device::CpuDevice;
+using lockstep::device::Device;
 using lockstep::device::Tensor;
 using lockstep::nn::Linear;
 using lockstep::nn::Parameter;
@@ -16,6 +18,7 @@ using lockstep::nn::ParameterSet;
 using lockstep::nn::Tape;
 using lockstep::nn::Variable;
 using lockstep::test::check_gradients;
+using lockstep::test::devices;
 using lockstep::test::pattern_tensor;
 using lockstep::test::to_host;
 
@@ -26,7 +29,7 @@ const lockstep::nn::ForwardContext training{.training = true, .seed = 1, .step =
 }  // namespace
 
 TEST_CASE("a layer used twice collects both gradients and is final once", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   const Linear shared(parameters, "shared", 4, 4);
   const Linear last(parameters, "last", 4, 2);
@@ -52,7 +55,7 @@ TEST_CASE("a layer used twice collects both gradients and is final once", "[nn]"
 }
 
 TEST_CASE("a value used twice collects both gradients", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.allocate(1);
   Tape tape(parameters, training);
@@ -70,7 +73,7 @@ TEST_CASE("a value used twice collects both gradients", "[nn]") {
 }
 
 TEST_CASE("parameters that forward does not use are final, with a zero gradient", "[nn]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   const Linear unused(parameters, "unused", 3, 2);
   const Linear used(parameters, "used", 4, 2);

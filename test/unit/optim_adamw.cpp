@@ -3,19 +3,22 @@
 
 #include "core/error.h"
 #include "device/cpu/cpu_device.h"
+#include "device_under_test.h"
 #include "gradient_check.h"
 #include "optim/optimizer.h"
 
 using lockstep::device::CpuDevice;
+using lockstep::device::Device;
 using lockstep::nn::ParameterSet;
 using lockstep::optim::make_optimizer;
 using lockstep::optim::Optimizer;
 using lockstep::optim::OptimizerOptions;
+using lockstep::test::devices;
 using lockstep::test::pattern;
 using lockstep::test::to_host;
 
 TEST_CASE("adamw by hand", "[optim]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.add("weight", {2}, {}, true);
   parameters.add("bias", {1}, {}, false);

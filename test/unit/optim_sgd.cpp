@@ -3,21 +3,24 @@
 
 #include "core/error.h"
 #include "device/cpu/cpu_device.h"
+#include "device_under_test.h"
 #include "gradient_check.h"
 #include "optim/gradient_norm.h"
 #include "optim/optimizer.h"
 
 using lockstep::Error;
 using lockstep::device::CpuDevice;
+using lockstep::device::Device;
 using lockstep::nn::ParameterSet;
 using lockstep::optim::clip_coefficient;
 using lockstep::optim::gradient_norm;
 using lockstep::optim::make_optimizer;
 using lockstep::optim::Optimizer;
+using lockstep::test::devices;
 using lockstep::test::to_host;
 
 TEST_CASE("sgd with momentum and weight decay, by hand", "[optim]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.add("weight", {2}, {}, true);
   parameters.add("bias", {1}, {}, false);
@@ -54,7 +57,7 @@ TEST_CASE("optimizers refuse what cannot work", "[optim]") {
 }
 
 TEST_CASE("gradient norm and clipping", "[optim]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.add("weight", {1}, {}, true);
   parameters.add("bias", {1}, {}, false);

@@ -2,16 +2,17 @@
 
 #include <catch2/catch.hpp>
 
-#include "device/cpu/cpu_device.h"
+#include "device_under_test.h"
 #include "gradient_check.h"
 
-using lockstep::device::CpuDevice;
+using lockstep::device::Device;
 using lockstep::nn::ParameterSet;
 using lockstep::optim::WeightAverage;
+using lockstep::test::devices;
 using lockstep::test::to_host;
 
 TEST_CASE("the average starts as the weights, follows them, and takes their place on demand", "[optim]") {
-  CpuDevice device;
+  Device& device = *GENERATE(from_range(devices()));
   ParameterSet parameters(device);
   parameters.add("weight", {2}, {}, true);
   parameters.add("bias", {1}, {}, false);
