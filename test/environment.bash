@@ -4,6 +4,10 @@
 # Open MPI refuses root otherwise, and more ranks than cores.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=1
+# On a machine with GPUs `auto` would take them: no test sees one, not even the stand-in's, but where it says so.
+export CUDA_VISIBLE_DEVICES=
+see_gpus() { unset CUDA_VISIBLE_DEVICES; }
+seeing_gpus=(env -u CUDA_VISIBLE_DEVICES) # before a command
 # Reports end the process with a code of their own; leaks of libraries are listed, with reasons, in the files.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:exitcode=99}
 export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$PWD/test/lsan.supp:print_suppressions=0}

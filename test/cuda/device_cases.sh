@@ -54,8 +54,8 @@ case_a_GPU_that_another_process_has() {
 
 case_an_architecture_that_was_not_built_for() {
   local run=$scratch/architecture
-  FAKE_GPU_CAPABILITY=5.2 exits 78 gpu_ranks 2 "$conf" --run.dir="$run" >"$run.log" 2>&1
-  grep -q 'is an sm_52: build it with CUDA_ARCHS=52' "$run.log"
+  FAKE_GPU_CAPABILITY=7.5 exits 78 gpu_ranks 2 "$conf" --run.dir="$run" >"$run.log" 2>&1
+  grep -q 'cannot open the GPU: rank 0 .* compute capability 7.5) is too old: Lockstep needs .* train.device = cpu' "$run.log"
 }
 
 # At the start, while the model is built, and in a step, where rank 0 waits for the sum of the gradients.

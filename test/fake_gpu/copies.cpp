@@ -42,16 +42,19 @@ cudaError_t Runtime::download(Lock& lock, Stream& stream, void* target, const Ac
   }
   const Stamp stamp = next(stream, what, accesses);
   if (page_locked) {
-    transfers_.download(static_cast<char*>(target), source.bytes, stamp);
+    const auto copy = transfers_.download(static_cast<char*>(target), source.bytes, stamp);
+    thread_.queue(stream.queue, {[copy, source] {
+                                   std::memcpy(copy->data(), source.address, source.bytes);
+                                   return true;
+                                 },
+                                 {}});
+    return cudaSuccess;
   }
   thread_.queue(stream.queue, {[target, source] {
                                  std::memcpy(target, source.address, source.bytes);
                                  return true;
                                },
                                {}});
-  if (page_locked) {
-    return cudaSuccess;
-  }
   // To pageable memory the real call is done when it returns.
   const Clock clock = stream.clock;
   const cudaError_t error = wait_until_done(lock, stream.queue, stamp.number, what);

@@ -32,6 +32,8 @@ constexpr Description descriptions[] = {
     DESCRIBE(cudaErrorInvalidDevice, "invalid device ordinal", false),
     DESCRIBE(cudaErrorNoKernelImageForDevice, "no kernel image is available for execution on the device",
              false),
+    DESCRIBE(cudaErrorUnsupportedPtxVersion, "the provided PTX was compiled with an unsupported toolchain.",
+             false),
     DESCRIBE(cudaErrorECCUncorrectable, "uncorrectable ECC error encountered", true),
     DESCRIBE(cudaErrorNvlinkUncorrectable, "uncorrectable NVLink error detected during the execution", true),
     DESCRIBE(cudaErrorContained, "Invalid access of peer GPU memory over nvlink or a hardware error", true),

@@ -34,16 +34,18 @@ void Transfers::upload(const char* source, std::size_t bytes, const Stamp& stamp
     die(*stamp.what + " reads page-locked memory that the host does not know to be filled yet by " +
         *other->stamp.what + ": not on the list of what works");
   }
-  under_way_.push_back({source, bytes, true, hash_of(source, bytes), stamp});
+  under_way_.push_back({source, bytes, true, hash_of(source, bytes), {}, stamp});
 }
 
-void Transfers::download(char* target, std::size_t bytes, const Stamp& stamp) {
+std::shared_ptr<std::vector<char>> Transfers::download(char* target, std::size_t bytes, const Stamp& stamp) {
   if (const Transfer* other = overlapping(target, bytes, true)) {
     die(*stamp.what + " writes page-locked memory that the host does not know to be free yet of " +
         *other->stamp.what + ": not on the list of what works");
   }
   std::memset(target, garbage, bytes);
-  under_way_.push_back({target, bytes, false, 0, stamp});
+  auto copy = std::make_shared<std::vector<char>>(bytes);
+  under_way_.push_back({target, bytes, false, 0, copy, stamp});
+  return copy;
 }
 
 void Transfers::settle(const Clock& clock) {
@@ -53,6 +55,9 @@ void Transfers::settle(const Clock& clock) {
     }
     if (transfer.upload && hash_of(transfer.memory, transfer.bytes) != transfer.hash) {
       die("the host has changed page-locked memory while it was under way: " + *transfer.stamp.what);
+    }
+    if (!transfer.upload) {
+      std::memcpy(const_cast<char*>(transfer.memory), transfer.copy->data(), transfer.bytes);
     }
     return true;
   });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,12 @@ class Transfers {
   // Die where the memory takes part in a transfer that is not known to be done and that this one would
   // disturb.
   void upload(const char* source, std::size_t bytes, const Stamp& stamp);
-  // Leaves garbage in `target`, until the copy has been made.
-  void download(char* target, std::size_t bytes, const Stamp& stamp);
+  // Leaves garbage in `target` until the host knows of the copy's end, however early that is made. Comes back
+  // with where to make it.
+  std::shared_ptr<std::vector<char>> download(char* target, std::size_t bytes, const Stamp& stamp);
 
-  // The host knows that all that `clock` covers is done. Dies where it has changed what was uploaded before.
+  // The host knows that all that `clock` covers is done: downloads appear. Dies where it has changed what was
+  // uploaded before.
   void settle(const Clock& clock);
 
   // Dies where `memory` takes part in a transfer.
@@ -30,7 +33,8 @@ class Transfers {
     const char* memory;
     std::size_t bytes;
     bool upload;
-    std::size_t hash;  // of what is uploaded, at the call
+    std::size_t hash;                         // of what is uploaded, at the call
+    std::shared_ptr<std::vector<char>> copy;  // of what is downloaded
     Stamp stamp;
   };
 

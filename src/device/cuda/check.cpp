@@ -15,16 +15,29 @@ struct Verdict {
   std::string advice;
 };
 
-std::string no_machine_code() {
+// bf16 products begin with these: what is older has never been tried, and CUDA 13 knows little of it.
+constexpr int oldest_major = 8;
+
+std::string no_machine_code(bool ptx_too_new) {
   int place = 0;
   cudaDeviceProp properties{};
   cudaGetDevice(&place);
-  cudaGetDeviceProperties(&properties, place);
+  const bool known = cudaGetDeviceProperties(&properties, place) == cudaSuccess;
+  const std::string gpu =
+      fmt::format("{}, compute capability {}.{}", static_cast<const char*>(properties.name), properties.major,
+                  properties.minor);
+  if (known && properties.major < oldest_major) {
+    return fmt::format(
+        "the GPU ({}) is too old: Lockstep needs compute capability {}.0 (A100) or later; use another GPU, "
+        "or set train.device = cpu",
+        gpu, oldest_major);
+  }
   return fmt::format(
-      "this Lockstep is built for the architectures {}, and the GPU ({}) is an sm_{}{}: build it with "
-      "CUDA_ARCHS={}{}",
-      LOCKSTEP_CUDA_ARCHS, static_cast<const char*>(properties.name), properties.major, properties.minor,
-      properties.major, properties.minor);
+      "this Lockstep has no machine code for the GPU ({}): it was built for {}{} build it with "
+      "CUDA_ARCHS=\"{}{} {}\"",
+      gpu, LOCKSTEP_CUDA_ARCHS,
+      ptx_too_new ? ", and the driver is too old for its PTX: update the driver, or" : ";", properties.major,
+      properties.minor, LOCKSTEP_CUDA_ARCHS);
 }
 
 // What is the machine's fault is 76: the job is requeued, on another node if the site drains this one.
@@ -34,9 +47,6 @@ Verdict verdict(cudaError_t status) {
   switch (status) {
     case cudaErrorMemoryAllocation:
       return {ExitCode::bad_config, "the memory of the GPU or page-locked memory of the host is exhausted"};
-    case cudaErrorNoKernelImageForDevice:
-    case cudaErrorUnsupportedPtxVersion:
-      return {ExitCode::bad_config, no_machine_code()};
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
     case cudaErrorHardwareStackError:
@@ -63,6 +73,10 @@ Verdict verdict(cudaError_t status) {
 
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
+  // Whichever kernel comes first: its name would only confuse.
+  if (status == cudaErrorNoKernelImageForDevice || status == cudaErrorUnsupportedPtxVersion) {
+    throw Error(ExitCode::bad_config, no_machine_code(status == cudaErrorUnsupportedPtxVersion));
+  }
   const Verdict found = verdict(status);
   throw Error(found.code,
               fmt::format("{} failed: {} ({}){}{}", what, cudaGetErrorString(status),

@@ -46,7 +46,7 @@ END
   has "$(grep -m 1 ',started,' "$cluster/work/gpus/events.csv")" '4 ranks'
   has "$(grep -m 1 ',resumed,' "$cluster/work/gpus/events.csv")" '4 ranks'
   has "$(cat "$cluster/work/gpus.out")" 'fake NCCL: rank 0: NCCL_SOCKET_IFNAME='
-  run_as_user env "${settings[@]}" lockstep train gpus.conf --run.dir=undisturbed
+  run_as_user env -u CUDA_VISIBLE_DEVICES "${settings[@]}" lockstep train gpus.conf --run.dir=undisturbed
   [[ $code == 0 ]] || fail 'the undisturbed run'
   cmp "$cluster/work/gpus/metrics.csv" "$cluster/work/undisturbed/metrics.csv" || fail 'other numbers than undisturbed'
 }

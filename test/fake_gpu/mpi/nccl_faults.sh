@@ -2,6 +2,7 @@
 # What happens to one rank's NCCL or GPU is told by all ranks within the limit.
 # shellcheck source=../../cli/checks.bash
 source "$(dirname "$0")/../../cli/checks.bash"
+see_gpus
 export FAKE_GPU_MEMORY_MIB=16 FAKE_GPU_FAULT LOCKSTEP_TEST_END=
 
 # each_says RANKS PATTERN: in the output of the last run, each of RANKS says what matches; HERE is any rank's node.

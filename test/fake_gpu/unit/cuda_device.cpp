@@ -256,8 +256,20 @@ TEST_CASE("GPUs that cannot be had", "[cuda]") {
           Contains("update the driver, or build Lockstep with CUDA 12"));
   CHECK_THAT(refusal({{"CUDA_VISIBLE_DEVICES", ""}}),
              Contains("none: CUDA sees no GPU (CUDA_VISIBLE_DEVICES is ''): ask Slurm for them"));
-  CHECK_THAT(refusal({{"FAKE_GPU_CAPABILITY", "5.2"}}),
-             Contains("78: ") && Contains("the GPU (Fake GPU) is an sm_52: build it with CUDA_ARCHS=52"));
+  CHECK_THAT(
+      refusal({{"FAKE_GPU_CAPABILITY", "7.5"}}),
+      Catch::StartsWith("78: the GPU (Fake GPU, compute capability 7.5) is too old: Lockstep needs compute "
+                        "capability 8.0 (A100) or later; use another GPU, or set train.device = cpu\n"));
+  CHECK_THAT(
+      refusal({{"FAKE_GPU_FAULT", "cudaLaunchKernel:1:cudaErrorNoKernelImageForDevice"}}),
+      Contains("78: this Lockstep has no machine code for the GPU (Fake GPU, compute capability 9.0): it "
+               "was built for ") &&
+          Contains("; build it with CUDA_ARCHS=\"90 "));
+  CHECK_THAT(
+      refusal({{"FAKE_GPU_CAPABILITY", "12.0"},
+               {"FAKE_GPU_FAULT", "cudaLaunchKernel:1:cudaErrorUnsupportedPtxVersion"}}),
+      Contains("78: ") && Contains(", and the driver is too old for its PTX: update the driver, or build "
+                                   "it with CUDA_ARCHS=\"120 "));
   CHECK_THAT(refusal({{"FAKE_GPU_FAULT", "cudaSetDevice:1:cudaErrorDevicesUnavailable"}}),
              Contains("70: GPU 0 of those that this process sees is taken: it is in exclusive mode"));
   CHECK_THAT(

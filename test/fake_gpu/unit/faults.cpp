@@ -137,7 +137,7 @@ TEST_CASE("a device says what it is", "[fake_gpu]") {
 
 TEST_CASE("an old device has no code for our kernels", "[fake_gpu]") {
   CHECK_THAT(in_child({{"FAKE_GPU_CAPABILITY", "7.0"}}, [] { start(1, 1, new_stream()); }).output,
-             Contains("no kernel image"));
+             Contains("compute capability 7.0) is too old"));
 }
 
 TEST_CASE("an exclusive device has one process", "[fake_gpu]") {
