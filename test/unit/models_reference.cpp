@@ -105,7 +105,7 @@ TEST_CASE("losses and gradients of the models are PyTorch's", "[models]") {
   }
   SECTION("mlp with GELU on 5 x 7 images") {
     compare(
-        lockstep::test::gelu_mlp_reference, "mlp",
+        device, lockstep::test::gelu_mlp_reference, "mlp",
         {.hidden = {24, 12}, .channels = {}, .dropout = 0., .activation = lockstep::device::Activation::gelu},
         {5, 7}, 7, 0.5f);
   }
