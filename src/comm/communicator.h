@@ -10,6 +10,7 @@
 // is all that is left to do.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -83,6 +84,15 @@ class Communicator {
 
   // Ends everything that is under way on this rank with an error, without a word to the others. Any thread.
   virtual void abort() noexcept = 0;
+
+  // For a rank that leaves because of a fault of its own: the others' calls, under way and later, fail with
+  // this reason. Takes a moment at most; nothing but the destructor follows.
+  virtual void tell(const std::string& reason) noexcept = 0;
+
+  // Asks the library below what it knows of ranks that do not come. Empty where nobody can be asked. Else any
+  // thread may call it, also when the communicator is gone: it takes 3 s at most and gives an empty text where
+  // there is no answer.
+  virtual std::function<std::string()> inquiry() const { return {}; }
 
   // The same ranks, with messages of its own: each role has one. Collective.
   virtual std::unique_ptr<Communicator> duplicate() = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -62,6 +63,22 @@ class HostCommunicator::Queue {
   }
 
   void abort() noexcept { transport_.interrupt(); }
+
+  // Whoever uses the transport just now tells the others: the thread, or the caller.
+  void tell(const std::string& reason) {
+    constexpr std::chrono::milliseconds patience{1500};
+    std::unique_lock guard(mutex_);
+    if (failure_) return;
+    transport_.depart(reason);
+    if (!thread_.joinable()) {
+      tell_others(reason);
+      return;
+    }
+    // The thread may be in a call, and comes to this one else.
+    calls_.push_back(std::make_shared<Call>(nullptr, "departure", [this](double) { transport_.look_around(); }));
+    changed_.notify_all();
+    changed_.wait_for(guard, patience, [&] { return failure_ != nullptr; });
+  }
 
   // Nothing of the communicator is touched afterwards.
   void close() {
@@ -136,6 +153,7 @@ class HostCommunicator::Queue {
   // The fault is this rank's own, and its own error is the better one.
   void tell_others(const std::string& reason) {
     try {
+      transport_.look_around();
       transport_.give_up(reason);
     } catch (const Error&) {
     }
@@ -236,6 +254,14 @@ void HostCommunicator::set_background(bool background) {
 
 void HostCommunicator::abort() noexcept {
   queue_->abort();
+}
+
+void HostCommunicator::tell(const std::string& reason) noexcept {
+  try {
+    queue_->tell(reason);
+  } catch (const std::exception&) {
+    // The others come to their own limit.
+  }
 }
 
 std::unique_ptr<Communicator> HostCommunicator::duplicate() {

@@ -23,6 +23,9 @@ struct HostCommunicatorOptions {
   double grace_seconds = 5;    // for the others to say where they are, once a rank has given up
   Algorithm algorithm = Algorithm::automatic;  // of sums
   std::function<void()> no_node_memory = {};   // see HostSum; any thread
+  // Where a call is not done within the limit: puts what a library reports of its ranks where people find it,
+  // and gives the words to add to the error.
+  std::function<std::string(const std::string& report)> keep_report = {};
 };
 
 class HostCommunicator final : public Communicator {
@@ -44,6 +47,7 @@ class HostCommunicator final : public Communicator {
   void barrier() override;
   void set_background(bool background) override;
   void abort() noexcept override;
+  void tell(const std::string& reason) noexcept override;
   std::unique_ptr<Communicator> duplicate() override;
 
   // See HostSum. While nothing is under way.

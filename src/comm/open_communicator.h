@@ -17,9 +17,9 @@ struct DeviceCommunicators {
                                         const HostCommunicatorOptions& options);
 };
 
-// For tensors of this device, which is not the CPU; `limit_seconds`: of each call. Collective. At most one at
-// a time for a device, and its duplicates; the device must outlive them.
+// For tensors of this device, which is not the CPU. Collective. At most one at a time for a device, and its
+// duplicates; the device must outlive them.
 std::unique_ptr<Communicator> open_device_communicator(const MpiGroup& ranks, device::Device& device,
-                                                       double limit_seconds);
+                                                       const HostCommunicatorOptions& options);
 
 }  // namespace lockstep::comm

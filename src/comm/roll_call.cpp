@@ -15,6 +15,7 @@ namespace {
 constexpr int note_tag = 32767;
 constexpr double look_every_seconds = 0.1;
 constexpr double parting_seconds = 0.2;
+constexpr double departure_seconds = 1;
 constexpr std::size_t most_named = 8;  // ranks in a list
 
 template <std::size_t size>
@@ -108,7 +109,16 @@ void RollCall::interrupt() noexcept {
   inner_->interrupt();
 }
 
+void RollCall::depart(const std::string& reason) {
+  departure_ = reason;
+  departing_ = true;
+}
+
 void RollCall::look_around() {
+  if (departing_) {
+    grace_ = std::min(grace_, departure_seconds);
+    give_up(departure_);
+  }
   if (interrupted_) {
     inner_->withdraw_all_but(note_tag);
     throw Error(ExitCode::peer_failed,

@@ -35,6 +35,9 @@ class RollCall final : public Transport {
   // Gives up where another rank has given up: now and then, for whoever waits for something else than a
   // message. Never blocks else.
   void look_around();
+  // Any thread, once: whoever looks around next gives up with this reason, and hears the others for a moment
+  // only, as this process is about to end.
+  void depart(const std::string& reason);
 
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
@@ -84,6 +87,8 @@ class RollCall final : public Transport {
   std::string what_ = "its beginning";
   std::string failure_;
   std::atomic<bool> interrupted_{false};
+  std::string departure_;  // the reason, once departing_ is true
+  std::atomic<bool> departing_{false};
   Note mine_;
   std::vector<Peer> peers_;
   // Last, so that it goes first: it may still know the memory of the notes.

@@ -1,5 +1,7 @@
 #include "train/gradient_sum.h"
 
+#include <utility>
+
 #include "comm/host_communicator.h"
 #include "comm/mpi_transport.h"
 #include "comm/open_communicator.h"
@@ -7,13 +9,15 @@
 namespace lockstep::train {
 
 std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& ranks, device::Device& device,
-                                                          const Config& config, const Log& log) {
+                                                          const Config& config, const Log& log,
+                                                          KeepReport keep_report) {
   comm::HostCommunicatorOptions options;
-  if (device.kind() != "cpu") {
-    return comm::open_device_communicator(ranks, device, 2 * config.limits.step + 60);
-  }
   // The watchdog knows more about a step that hangs: it comes first.
   options.limit_seconds = 2 * config.limits.step + 60;
+  if (device.kind() != "cpu") {
+    options.keep_report = std::move(keep_report);
+    return comm::open_device_communicator(ranks, device, options);
+  }
   options.algorithm = comm::algorithm_named(config.comm.algorithm).value();
   options.no_node_memory = [&log] {
     log.agreed_warning(

@@ -1,7 +1,9 @@
 // What sums a run's gradients over its ranks, as the configuration wants it.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "comm/communicator.h"
 #include "comm/mpi_group.h"
@@ -14,10 +16,14 @@
 
 namespace lockstep::train {
 
+// See HostCommunicatorOptions.
+using KeepReport = std::function<std::string(const std::string& report)>;
+
 // Collective. The log hears, from any thread, when sums are not made as the places of the ranks promise; it
 // must outlive the communicator.
 std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& ranks, device::Device& device,
-                                                          const Config& config, const Log& log);
+                                                          const Config& config, const Log& log,
+                                                          KeepReport keep_report);
 
 // What gradients are on their way between ranks.
 device::DType gradient_wire(const Config::Comm& config);

@@ -43,14 +43,24 @@ class Exit {
   // failed.
   void on_failure(std::function<void(const Outcome&)> tell) { tell_ = std::move(tell); }
 
+  // How the ranks that wait for this one are told that they do so in vain.
+  void set_parting(std::function<void(const std::string& reason)> tell_peers) {
+    tell_peers_ = std::move(tell_peers);
+  }
+
+  // The code of all ranks is that of the first: whether the attempt is repeated depends on it.
   [[noreturn]] void leave(ExitCode code, const std::string& reason) const {
     // Whatever happens below, a stuck file system included, this process is gone two seconds from now.
     exit_within(std::chrono::seconds(2), code);
-    const Outcome outcome{code, step(), reason, fmt::format("rank {} on {}", log_.rank(), log_.node())};
-    if (record(outcome)) {
-      log_.error(reason);
-      tell(outcome);
-    }
+    record_or_follow(code, reason);
+    comm::MpiSession::abandon(code);
+  }
+
+  // The same of the main thread, which others may wait for.
+  [[noreturn]] void fail(ExitCode code, const std::string& reason) const {
+    exit_within(std::chrono::seconds(4), code);
+    const bool first = record_or_follow(code, reason);
+    if (first && tell_peers_) tell_peers_(reason);
     comm::MpiSession::abandon(code);
   }
 
@@ -77,22 +87,37 @@ class Exit {
 
   // Any outcome but an orderly one. False where it cannot be read: a file system that stumbles must not end a
   // save.
-  bool failed_already() const {
+  bool failed_already() const { return failure().has_value(); }
+
+ private:
+  std::optional<Outcome> failure() const {
     try {
-      const auto outcome = token_.empty() ? std::nullopt : read_outcome(run_, token_);
-      return outcome && outcome->code != ExitCode::finished && outcome->code != ExitCode::requeue;
+      auto outcome = token_.empty() ? std::nullopt : read_outcome(run_, token_);
+      if (outcome && (outcome->code == ExitCode::finished || outcome->code == ExitCode::requeue)) return {};
+      return outcome;
     } catch (const Error&) {
-      return false;
+      return {};
     }
   }
 
- private:
   void tell(const Outcome& outcome) const {
     try {
       if (tell_) tell_(outcome);
     } catch (const Error& error) {
       log_.warn(error.what());
     }
+  }
+
+  // Whether this is the failure that will be read; else `code` becomes that one's.
+  bool record_or_follow(ExitCode& code, const std::string& reason) const {
+    const Outcome outcome{code, step(), reason, fmt::format("rank {} on {}", log_.rank(), log_.node())};
+    if (record(outcome)) {
+      log_.error(reason);
+      tell(outcome);
+      return true;
+    }
+    if (const auto first = failure()) code = first->code;
+    return false;
   }
 
   std::int64_t step() const { return watchdog_ != nullptr ? watchdog_->step() : 0; }
@@ -102,6 +127,7 @@ class Exit {
   const Watchdog* watchdog_ = nullptr;
   std::string token_;
   std::function<void(const Outcome&)> tell_;
+  std::function<void(const std::string&)> tell_peers_;
 };
 
 // Rank 0 lets others see that the owner of the run folder lives, and what it is doing.
@@ -242,6 +268,8 @@ void claim(comm::Group& comm, RunFolder& folder, const Attempt& attempt, const R
     }
     std::filesystem::remove_all(folder.late_ranks());
     std::filesystem::remove(folder.path() / "outcome" / attempt.token());
+    for (int rank = 0; rank < comm.size(); ++rank)
+      std::filesystem::remove(nccl_report(folder.path(), attempt.token(), rank));
     // The first start's is there from the beginning: should it fail, `lockstep requeue` finds run.hook in it.
     // A later start may still be refused for its configuration, and replaces it once it is not.
     if (const auto file = folder.configuration(); !std::filesystem::exists(file)) {
@@ -266,14 +294,14 @@ int or_leave(const Exit& exit, Work&& work) {
     exit.agreed(error.code(), error.what());
     return static_cast<int>(error.code());
   } catch (const Error& error) {
-    exit.leave(error.code(), error.what());
+    exit.fail(error.code(), error.what());
   } catch (const std::bad_alloc&) {
     reserve.give_back();
     // A fault of this node, not of the program: another attempt may get another one.
-    exit.leave(ExitCode::peer_failed,
+    exit.fail(ExitCode::peer_failed,
                "out of memory: ask Slurm for more (--mem), use more nodes, or a smaller train.micro_batch");
   } catch (const std::exception& error) {
-    exit.leave(ExitCode::internal, fmt::format("internal error: {}", error.what()));
+    exit.fail(ExitCode::internal, fmt::format("internal error: {}", error.what()));
   }
 }
 
@@ -321,7 +349,9 @@ int launch(const ResolvedConfig& resolved, const RunOptions& options) {
     watchdog.set_run({folder.late_ranks(), attempt.token(), comm->rank(),
                       comm::gather_texts(*comm, allocation.node),
                       [&](ExitCode code, const std::string& reason) { exit.leave(code, reason); },
-                      [&] { return exit.failed_already(); }, watch_next_rank(*comm, folder.late_ranks())});
+                      [&] { return exit.failed_already(); }, watch_next_rank(*comm, folder.late_ranks()),
+                      run->inquiry()});
+    exit.set_parting([&run](const std::string& reason) { run->tell_peers(reason); });
     if (comm->rank() == 0) {
       board.update([&](Status& status) {
         status.job = attempt.job;

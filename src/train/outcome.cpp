@@ -40,6 +40,10 @@ bool write_outcome(const std::filesystem::path& run, const std::string& token, c
   return first;
 }
 
+std::filesystem::path nccl_report(const std::filesystem::path& run, const std::string& token, int rank) {
+  return run / "outcome" / fmt::format("{}.nccl-rank-{}", token, rank);
+}
+
 std::optional<Outcome> read_outcome(const std::filesystem::path& run, const std::string& token) {
   const auto text = read_text(path_of(run, token));
   if (!text) return std::nullopt;

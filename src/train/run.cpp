@@ -52,7 +52,9 @@ void Run::prepare() {
     learner_.emplace(config_, std::move(device), train_data_->sample_shape(), train_data_->outputs());
     learner_->check_micro_batches(config_.train.micro_batch, train_data_->size());
   });
-  reducer_comm_ = gradient_communicator(setting_.comm, learner_->device(), config_, setting_.log);
+  setting_.watchdog.set_device_wait(learner_->device().waited_for_since());
+  reducer_comm_ =
+      gradient_communicator(setting_.comm, learner_->device(), config_, setting_.log, report_keeper());
 }
 
 void Run::start(const RunOptions& options) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@
 #include "train/config_source.h"
 #include "train/deadline.h"
 #include "train/evaluator.h"
+#include "train/gradient_sum.h"
 #include "train/guard.h"
 #include "train/hook.h"
 #include "train/learner.h"
@@ -78,6 +80,11 @@ class Run {
   // Trains until the last step is done and evaluated, or until the ranks agree to stop. Collective.
   Outcome execute();
 
+  // This rank leaves because of a fault of its own: see Communicator::tell().
+  void tell_peers(const std::string& reason) noexcept;
+  // See Watchdog::Run::inquire.
+  std::function<std::string()> inquiry() const;
+
  private:
   void open_data();
   void check_same_data();
@@ -111,6 +118,7 @@ class Run {
   void watch_gpu();
   void watch_ranks(const StepReport& report);
   void record_ranks();
+  KeepReport report_keeper() const;
   // Whether a rank has become slow.
   bool tell_of_paces(const std::vector<PaceChange>& changes);
 

@@ -50,6 +50,34 @@ void Run::start_watching() {
   }
 }
 
+void Run::tell_peers(const std::string& reason) noexcept {
+  if (reducer_comm_) reducer_comm_->tell(reason);
+}
+
+// Beside the outcome, which is what names it. Of each rank that asks, as several may at once.
+KeepReport Run::report_keeper() const {
+  return [file = nccl_report(setting_.folder.path(), setting_.attempt.token(), setting_.comm.rank()),
+          attempt = setting_.attempt, &folder = setting_.folder](const std::string& report) -> std::string {
+    try {
+      folder.fence(attempt);  // and where the folder is not yet this attempt's
+      make_folders(file.parent_path());
+      write_atomically(file, report);
+      return fmt::format("what NCCL itself knows: {}", file.string());
+    } catch (const Error&) {
+      return {};
+    }
+  };
+}
+
+std::function<std::string()> Run::inquiry() const {
+  const std::function<std::string()> ask = reducer_comm_->inquiry();
+  if (!ask) return {};
+  return [ask, keep = report_keeper()] {
+    const std::string report = ask();
+    return report.empty() ? report : keep(report);
+  };
+}
+
 void Run::compare_replicas() {
   if (config_.guard.compare_every == 0 || setting_.comm.size() == 1 || !copies_comparable_) return;
   if (compared_step_ == step_) return;

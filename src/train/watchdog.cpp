@@ -23,6 +23,8 @@ namespace lockstep::train {
 
 namespace {
 
+constexpr std::string_view gpu_mark = "gpu:";
+
 std::string describe(Phase phase, std::int64_t step) {
   switch (phase) {
     case Phase::start:
@@ -81,6 +83,11 @@ void Watchdog::set_rank(int rank) {
 void Watchdog::set_waits(std::shared_ptr<const std::atomic<int>> waits) {
   const std::lock_guard guard(mutex_);
   waits_ = std::move(waits);
+}
+
+void Watchdog::set_device_wait(std::shared_ptr<const std::atomic<double>> since) {
+  const std::lock_guard guard(mutex_);
+  device_wait_ = std::move(since);
 }
 
 bool Watchdog::waits() const {
@@ -143,6 +150,7 @@ void Watchdog::watch(const std::stop_token& stop) {
     if (known && slurm::received_stop_signal() != 0 && run.failed_already()) {
       run.leave(ExitCode::peer_failed, "another rank failed");
     }
+    if (known && waits_in_vain(run)) run.leave(ExitCode::peer_failed, "another rank failed");
     if (known && has_lost_next_rank(run, place)) {
       const std::size_t next = (static_cast<std::size_t>(run.rank) + 1) % run.nodes.size();
       run.leave(
@@ -182,12 +190,40 @@ bool Watchdog::has_lost_next_rank(const Run& run, const Place& place) {
   return monotonic_seconds() - missing_since_ > patience;
 }
 
+// Who waits for a rank that has failed need not wait until the launcher ends the others: not all launchers do.
+// Seldom, as the answer lies in the file system.
+bool Watchdog::waits_in_vain(const Run& run) {
+  constexpr double first_look = 1;
+  constexpr double most_between = 10;
+  if (!waits()) {
+    waiting_since_ = -1;
+    return false;
+  }
+  const double now = monotonic_seconds();
+  if (waiting_since_ < 0) {
+    waiting_since_ = now;
+    next_look_ = now + first_look;
+  }
+  if (now < next_look_) return false;
+  next_look_ = now + std::clamp(now - waiting_since_, first_look, most_between);
+  return run.failed_already();
+}
+
+// "waiting" for peers, "gpu:SECONDS" where it began to wait for its own so many seconds after it came here, or
+// "working".
+std::string Watchdog::doing(const Place& place) const {
+  if (waits()) return "waiting";
+  const std::lock_guard guard(mutex_);
+  const double since = device_wait_ ? device_wait_->load() : 0;
+  return since > 0 ? fmt::format("{}{:.1f}", gpu_mark, std::max(0.0, since - place.since)) : "working";
+}
+
 void Watchdog::publish(const Run& run, const Place& place) const {
   try {
     make_folders(run.folder);
     write_atomically(run.folder / fmt::format("{}.{}", run.token, run.rank),
                      fmt::format("{},{},{},{}", static_cast<int>(place.phase), place.step,
-                                 waits() ? "waiting" : "working", node_));
+                                 doing(place), node_));
   } catch (const std::exception&) {
     // A file system that does not take the note is one of the ways to be late; the others will say so.
   }
@@ -212,7 +248,11 @@ std::string Watchdog::late_ranks(const Run& run, const Place& place) const {
     }
     const auto phase = static_cast<Phase>(std::clamp<std::int64_t>(parse_int(parts[0]).value_or(0), 0, 4));
     const std::int64_t step = parse_int(parts[1]).value_or(0);
-    if (phase != place.phase || step != place.step || parts[2] == "working") {
+    if (phase == place.phase && step == place.step && parts[2].starts_with(gpu_mark)) {
+      const double begin = parse_double(parts[2].substr(gpu_mark.size())).value_or(0);
+      busy.push_back(fmt::format("rank {} on {}: its GPU has not finished its part of {} for {:.0f} s", rank,
+                                 parts[3], describe(phase, step), limit(phase) - begin));
+    } else if (phase != place.phase || step != place.step || parts[2] == "working") {
       busy.push_back(fmt::format("rank {} on {} is still in {}", rank, parts[3], describe(phase, step)));
     }
   }
@@ -223,8 +263,6 @@ std::string Watchdog::late_ranks(const Run& run, const Place& place) const {
 }
 
 void Watchdog::give_up(const Place& place) {
-  // Whatever happens below, a stuck file system included, this process is gone two seconds from now.
-  exit_within(std::chrono::seconds(2), ExitCode::peer_failed);
   std::unique_ptr<Run> run;
   int rank = 0;
   {
@@ -232,6 +270,9 @@ void Watchdog::give_up(const Place& place) {
     rank = run_ ? run_->rank : rank_;
     if (run_) run = std::make_unique<Run>(*run_);
   }
+  // Whatever happens below, a stuck file system included, this process is gone then.
+  const bool can_inquire = run && run->inquire;
+  exit_within(std::chrono::seconds(can_inquire ? 6 : 2), ExitCode::peer_failed);
   const std::string what =
       fmt::format("no progress in {} for {} s", describe(place.phase, place.step), limit(place.phase));
   const std::string who =
@@ -241,7 +282,10 @@ void Watchdog::give_up(const Place& place) {
   (void)!::write(STDERR_FILENO, line.data(), line.size());
   ::pthread_kill(main_thread_, stack_signal());
   std::this_thread::sleep_for(std::chrono::milliseconds(200));  // let the handler print
-  if (run) run->leave(ExitCode::peer_failed, fmt::format("{}: {}", what, who));
+  // Before any rank leaves, so that all are still there to be asked.
+  const std::string more = can_inquire ? run->inquire() : "";
+  if (run)
+    run->leave(ExitCode::peer_failed, fmt::format("{}: {}{}{}", what, who, more.empty() ? "" : "; ", more));
   ::_exit(static_cast<int>(ExitCode::peer_failed));
 }
 

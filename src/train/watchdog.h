@@ -34,6 +34,8 @@ class Watchdog {
     std::function<bool()> failed_already;
     // True when the next rank (after the last: rank 0) exists no more; empty where that cannot be known.
     std::function<bool()> next_rank_is_gone;
+    // Asks a library that knows more of the ranks, and gives the words to add to the reason; may be empty.
+    std::function<std::string()> inquire;
   };
 
   // Before MPI is up: node and rank from the environment; the rank may change by set_rank(). Must be made on
@@ -46,6 +48,8 @@ class Watchdog {
   void set_rank(int rank);
   // How many calls of this rank wait for peers just now: it is not itself the late one then.
   void set_waits(std::shared_ptr<const std::atomic<int>> waits);
+  // See Device::waited_for_since(); null where there is nothing to tell.
+  void set_device_wait(std::shared_ptr<const std::atomic<double>> since);
   void set_run(Run run);
 
   // The main thread says where it is. A new phase or step starts the clock again.
@@ -64,8 +68,10 @@ class Watchdog {
   void watch(const std::stop_token& stop);
   double limit(Phase phase) const;
   bool has_lost_next_rank(const Run& run, const Place& place);
+  bool waits_in_vain(const Run& run);
   void publish(const Run& run, const Place& place) const;
   bool waits() const;
+  std::string doing(const Place& place) const;
   static std::string note_of(const Run& run, std::size_t rank);
   std::string late_ranks(const Run& run, const Place& place) const;
   [[noreturn]] void give_up(const Place& place);
@@ -73,12 +79,15 @@ class Watchdog {
   Config::Limits limits_;
   std::string node_;
   pthread_t main_thread_;
-  mutable std::mutex mutex_;  // guards rank_, place_, run_ and waits_
+  mutable std::mutex mutex_;  // guards rank_, place_, run_, waits_ and device_wait_
   int rank_;
   Place place_;
   std::unique_ptr<Run> run_;
-  double missing_since_ = -1;  // of the watching thread alone
+  double missing_since_ = -1;  // of the watching thread alone, as the next two
+  double waiting_since_ = -1;
+  double next_look_ = 0;
   std::shared_ptr<const std::atomic<int>> waits_;
+  std::shared_ptr<const std::atomic<double>> device_wait_;
   std::jthread thread_;
 };
 

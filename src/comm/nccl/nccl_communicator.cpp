@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/nccl/ras.h"
 #include "comm/nccl/sum_in_order.h"
 #include "core/error.h"
 #include "device/cuda/check.h"
@@ -35,6 +36,11 @@ NcclCommunicator::NcclCommunicator(std::shared_ptr<Watch> watch, std::unique_ptr
 
 NcclCommunicator::~NcclCommunicator() {
   queue_->close();
+}
+
+std::function<std::string()> NcclCommunicator::inquiry() const {
+  if (ras_address().empty()) return {};
+  return [] { return ask_ras(ras_address(), ras_seconds); };
 }
 
 std::unique_ptr<Communicator> NcclCommunicator::duplicate() {

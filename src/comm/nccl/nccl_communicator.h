@@ -11,6 +11,7 @@
 // of all of them. Nothing of NCCL is set up but that its calls do not block: the rest is the environment's.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -40,6 +41,8 @@ class NcclCommunicator final : public Communicator {
   void announce(const device::Tensor& buffer) override { queue_->announce(buffer); }
   // What is under way ends when the calling thread comes next, or waits for the device.
   void abort() noexcept override { queue_->interrupt(); }
+  void tell(const std::string& reason) noexcept override { queue_->tell(reason); }
+  std::function<std::string()> inquiry() const override;
   std::unique_ptr<Communicator> duplicate() override;
 
  private:

@@ -3,23 +3,12 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <utility>
 
+#include "comm/nccl/ras.h"
 #include "core/error.h"
 
 namespace lockstep::comm::nccl {
-
-namespace {
-
-constexpr int first_with_ras = 22400;
-
-std::string variable(const char* name, const char* otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : value;
-}
-
-}  // namespace
 
 std::string words_of(ncclResult_t result, const char* call, ncclComm_t comm) {
   std::string text = fmt::format("{}: {}", call, ncclGetErrorString(result));
@@ -75,11 +64,9 @@ void Handle::abort() noexcept {
 }
 
 std::string how_to_ask_nccl() {
-  int version = 0;
-  ncclGetVersion(&version);
-  if (version < first_with_ras || variable("NCCL_RAS_ENABLE", "1") == "0") return {};
-  return fmt::format("; while ranks hang, NCCL itself tells where they are: ncclras -v, or nc with {}",
-                     variable("NCCL_RAS_ADDR", "localhost:28028"));
+  const std::string address = ras_address();
+  if (address.empty()) return {};
+  return fmt::format("; while ranks hang, NCCL itself tells where they are: ncclras -v, or nc with {}", address);
 }
 
 }  // namespace lockstep::comm::nccl

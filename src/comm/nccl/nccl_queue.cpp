@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "comm/host_collectives.h"
+#include "comm/nccl/ras.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "device/cuda/check.h"
@@ -23,7 +24,7 @@ using device::cuda::Event;
 constexpr std::chrono::microseconds nap(50);
 
 struct Late : Error {
-  explicit Late(double limit) : Error(ExitCode::peer_failed, fmt::format("not done within {:g} s", limit)) {}
+  explicit Late(const std::string& text) : Error(ExitCode::peer_failed, text) {}
 };
 
 }  // namespace
@@ -72,20 +73,30 @@ void Queue::attempt(const Step& step) {
     std::exception_ptr failure = std::current_exception();
     const auto* known = dynamic_cast<const Error*>(&error);
     if (!interrupted_) {
+      // While all ranks are still in their calls.
+      const std::string known_to_nccl = dynamic_cast<const Late*>(&error) != nullptr ? ask_nccl() : "";
       try {
         roll_->give_up(error.what());
       } catch (const Error& told) {
         // A fault of this rank's own has the better words of its own.
         if (known != nullptr && known->code() == ExitCode::peer_failed) {
-          const bool late = dynamic_cast<const Late*>(&error) != nullptr;
-          failure = std::make_exception_ptr(
-              Error(ExitCode::peer_failed, late ? told.what() + how_to_ask_nccl() : told.what()));
+          failure = std::make_exception_ptr(Error(ExitCode::peer_failed, told.what() + known_to_nccl));
         }
       }
     }
     watch_->fail(failure);
     std::rethrow_exception(failure);
   }
+}
+
+// For the end of an error text.
+std::string Queue::ask_nccl() const {
+  if (options_.keep_report && !ras_address().empty()) {
+    const std::string report = ask_ras(ras_address(), ras_seconds);
+    const std::string words = report.empty() ? "" : options_.keep_report(report);
+    if (!words.empty()) return "; " + words;
+  }
+  return how_to_ask_nccl();
 }
 
 void Queue::meet() {
@@ -108,8 +119,23 @@ void Queue::describe() {
   if (calls_.empty()) {
     roll_->enter(number_, "done, and no other since");
   } else {
-    roll_->enter(calls_.front()->number, calls_.front()->what);
+    const Call& first = *calls_.front();
+    // In passing that means nothing.
+    const bool long_ago = monotonic_seconds() > since_ + options_.limit_seconds / 2;
+    const bool is_held_up = long_ago && first.end && !first.begin->done();
+    roll_->enter(first.number, first.what + (is_held_up ? ", to which its GPU has not come" : ""));
   }
+}
+
+// Where the device has not come to the call, it is this rank for which others may wait.
+bool Queue::waits_for_peers() const {
+  return !calls_.empty() && calls_.front()->end && calls_.front()->begin->done();
+}
+
+std::string Queue::late() const {
+  return fmt::format("{} within {:g} s",
+                     calls_.empty() || waits_for_peers() ? "not done" : "its GPU has not come to it",
+                     options_.limit_seconds);
 }
 
 // The caller comes, and waits for nobody.
@@ -122,8 +148,7 @@ void Queue::go_on() {
 void Queue::count_wait() {
   attempt([&] {
     retire();
-    const bool waits = !calls_.empty() && calls_.front()->end && calls_.front()->begin->done();
-    if (!waits) {
+    if (!waits_for_peers()) {
       counted_.reset();
     } else if (!counted_) {
       counted_.emplace(*roll_->waits());
@@ -148,8 +173,7 @@ void Queue::look() {
     retire();
     describe();
     handle_.is_settled();
-    if (!calls_.empty() && monotonic_seconds() > since_ + options_.limit_seconds)
-      throw Late(options_.limit_seconds);
+    if (!calls_.empty() && monotonic_seconds() > since_ + options_.limit_seconds) throw Late(late());
     roll_->look_around();
   });
 }
@@ -158,7 +182,7 @@ void Queue::settle(double deadline) {
   if (handle_.is_settled()) return;
   const WaitCount counted(*roll_->waits());
   do {
-    if (monotonic_seconds() > deadline) throw Late(options_.limit_seconds);
+    if (monotonic_seconds() > deadline) throw Late(late());
     roll_->look_around();
     std::this_thread::sleep_for(nap);
   } while (!handle_.is_settled());
@@ -208,12 +232,12 @@ void Queue::run_nccl(const char* name, const std::function<ncclResult_t(ncclComm
 
 // Until all calls are done.
 void Queue::drain() {
-  counted_.reset();
-  const WaitCount counted(*roll_->waits());
   for (retire(); !calls_.empty(); retire()) {
     watch_->check();
+    count_wait();
     std::this_thread::sleep_for(nap);
   }
+  counted_.reset();
 }
 
 void Queue::barrier() {
@@ -235,6 +259,16 @@ void Queue::announce(const device::Tensor& buffer) {
 void Queue::interrupt() noexcept {
   interrupted_ = true;
   roll_->interrupt();
+}
+
+void Queue::tell(const std::string& reason) noexcept {
+  if (!watch_ || watch_->failed() || interrupted_) return;
+  try {
+    roll_->depart(reason);
+    roll_->look_around();
+  } catch (const std::exception&) {
+    // It always ends so.
+  }
 }
 
 bool Queue::is_done(const Call& call) {

@@ -53,6 +53,8 @@ class Queue final : public std::enable_shared_from_this<Queue> {
   void announce(const device::Tensor& buffer);
   // Any thread.
   void interrupt() noexcept;
+  // See Communicator::tell().
+  void tell(const std::string& reason) noexcept;
 
   // Of the watch: throws what is wrong, after the roll call.
   void look();
@@ -70,6 +72,9 @@ class Queue final : public std::enable_shared_from_this<Queue> {
   template <typename Step>
   void attempt(const Step& step);
   void describe();
+  bool waits_for_peers() const;
+  std::string late() const;
+  std::string ask_nccl() const;
   void go_on();
   void retire();
   void settle(double deadline);

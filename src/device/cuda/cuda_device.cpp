@@ -8,6 +8,7 @@
 #include <chrono>
 #include <thread>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "device/cuda/check.h"
 #include "device/cuda/device_memory.h"
@@ -24,6 +25,17 @@ namespace lockstep::device {
 namespace {
 
 constexpr std::size_t upload_ring_bytes = std::size_t{8} << 20;
+
+class WaitingSince {
+ public:
+  explicit WaitingSince(std::atomic<double>& since) : since_(since) { since_ = monotonic_seconds(); }
+  ~WaitingSince() { since_ = 0; }
+  WaitingSince(const WaitingSince&) = delete;
+  WaitingSince& operator=(const WaitingSince&) = delete;
+
+ private:
+  std::atomic<double>& since_;
+};
 
 // Makes the device the calling thread's first.
 std::shared_ptr<Pool> make_pool(int ordinal, double memory_share) {
@@ -87,6 +99,7 @@ void CudaDevice::wait_for(const cuda::Event& event) {
   constexpr std::chrono::microseconds first{20};
   constexpr std::chrono::microseconds longest{200};
   std::chrono::microseconds nap = first;
+  const WaitingSince waiting(*waited_for_since_);
   for (int turn = 0; !event.done(); ++turn) {
     if (monitor_) monitor_();
     if (turn < yields) {

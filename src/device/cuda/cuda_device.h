@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <span>
@@ -35,6 +36,7 @@ class CudaDevice final : public Device {
   std::string description() const override;
   void synchronise() override;
   void set_monitor(const std::function<void()>& monitor) override { monitor_ = monitor; }
+  std::shared_ptr<const std::atomic<double>> waited_for_since() const override { return waited_for_since_; }
   void show_in(Trace& trace) override;
   std::string pci_address() const override;
 
@@ -110,6 +112,7 @@ class CudaDevice final : public Device {
 
   int ordinal_;
   std::function<void()> monitor_;
+  std::shared_ptr<std::atomic<double>> waited_for_since_ = std::make_shared<std::atomic<double>>(0);
   std::unique_ptr<cuda::Stream> compute_;
   std::unique_ptr<cuda::Event> done_;
   std::unique_ptr<cuda::Timeline> timeline_;

@@ -1,5 +1,9 @@
 #include "device/cuda/resources.h"
 
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/text.h"
 #include "device/cuda/check.h"
 
 namespace lockstep::device::cuda {
@@ -47,7 +51,16 @@ double Event::seconds_since(const Event& earlier) const {
 }
 
 PageLocked::PageLocked(std::size_t bytes) : bytes_(bytes) {
-  check(cudaMallocHost(&address_, bytes), "cudaMallocHost");
+  const cudaError_t status = cudaMallocHost(&address_, bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();  // the next launch would report it
+    throw Error(ExitCode::bad_config,
+                fmt::format("{} of the host's memory cannot be page-locked for copies to and from the GPU: ask "
+                            "Slurm for more memory (--mem), put fewer ranks on the node, or have the limit of "
+                            "locked memory raised (ulimit -l)",
+                            human_bytes(static_cast<double>(bytes))));
+  }
+  check(status, "cudaMallocHost");
 }
 
 PageLocked::~PageLocked() {
