@@ -58,6 +58,12 @@ case_an_architecture_that_was_not_built_for() {
   grep -q 'cannot open the GPU: rank 0 .* compute capability 7.5) is too old: Lockstep needs .* train.device = cpu' "$run.log"
 }
 
+case_memory_of_the_host_that_cannot_be_locked() {
+  local run=$scratch/locked
+  FAKE_GPU_FAULT=cudaMallocHost:1:cudaErrorMemoryAllocation exits 78 gpu_ranks 0 "$conf" --run.dir="$run" >"$run.log" 2>&1
+  grep -q 'MiB of the host.s memory cannot be page-locked for copies to and from the GPU: ask Slurm for more memory' "$run.log"
+}
+
 # At the start, while the model is built, and in a step, where rank 0 waits for the sum of the gradients.
 case_out_of_memory_on_one_rank() {
   local run=$scratch/full

@@ -48,6 +48,65 @@ case_an_error_that_NCCL_tells_later_ends_all() {
   struck nccl-async ncclAllReduce:6:async-ncclInternalError:2 'rank 2 on .*ncclAllReduce: internal error'
 }
 
+# ras_server FILE: answers as NCCL's RAS does, on a port of the loopback that the file tells.
+ras_server() {
+  # shellcheck disable=SC2016 # Perl's
+  exec perl -MIO::Socket::INET -e '
+    my $server = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1") or die;
+    open(my $file, ">", "$ARGV[0].tmp") or die;
+    print $file $server->sockport;
+    close $file;
+    rename("$ARGV[0].tmp", $ARGV[0]);
+    while (my $client = $server->accept) {
+      for my $answer ("SERVER PROTOCOL 2\n", "OK\n", "rank 1 is behind\n") { <$client>; print $client $answer }
+      close $client;
+    }' "$1"
+}
+
+case_a_sum_that_one_rank_never_ends_is_given_up_and_NCCL_is_asked() {
+  local run=$scratch/nccl-stall server result=0
+  ras_server "$run.port" &
+  server=$!
+  poll 20 test -e "$run.port" || return 1
+  NCCL_RAS_ADDR=localhost:$(cat "$run.port") struck nccl-stall ncclAllReduce:6:stall:1 \
+    'no progress in step [0-9]+ for 15 s: all ranks wait for each other.*; what NCCL itself knows: ' || result=1
+  kill "$server"
+  ((result == 0)) && grep -qx 'rank 1 is behind' "$(sed -n 's/^reason=.*what NCCL itself knows: //p' "$run"/outcome/*)"
+}
+
+case_a_GPU_that_stands_still_is_named() {
+  struck gpu-stall sgd:11:stall:1 'no progress in step [0-9]+ for 15 s: rank 1 on [^ ]+: its GPU has not finished its part of step [0-9]+ for 1[0-9] s'
+}
+
+# left_alone CODE NAME FAULT TEXT ARGS...: the launcher leaves the others alone when the rank has failed, and their own
+# limits are far away: they leave because they are told.
+left_alone() {
+  local run=$scratch/$2 code=$1
+  # shellcheck disable=SC2016 # the ranks expand it
+  local each='[[ ${only_rank:-} != "$OMPI_COMM_WORLD_RANK" ]] || export "$setting"; "$0" "$@"; echo "left with $?"'
+  FAKE_GPU_FAULT=$3 timeout -k 2 120 mpirun --oversubscribe --mca orte_enable_recovery 1 -n 3 bash -c "$each" "$lockstep" train \
+    "$conf" --run.dir="$run" --limits.step=3000 "${@:5}" >"$run.log" 2>&1 || true
+  if ! grep -qE "$4" "$run.log" || [[ $(grep -c "^left with $code\$" "$run.log") != 3 ]]; then
+    cat "$run.log"
+    return 1
+  fi
+  grep -q "^code=$code" "$run"/outcome/* && poll 20 gone "$run"
+}
+
+case_a_lost_GPU_is_told_to_ranks_that_wait_for_its_sum() {
+  left_alone 76 lost-in-sum sgd:11:cudaErrorECCUncorrectable:2 'rank 2 on .*ECC.*the GPU is lost for this process' --comm.overlap=on
+}
+
+case_a_lost_GPU_is_told_to_ranks_that_wait_elsewhere() {
+  left_alone 76 lost-elsewhere sgd:11:cudaErrorECCUncorrectable:2 'rank 2 on .*ECC.*the GPU is lost for this process' --comm.overlap=off
+}
+
+case_memory_that_is_out_on_one_rank_is_told() {
+  only_rank=1 setting=FAKE_GPU_MEMORY_MIB=82 FAKE_GPU_MEMORY_MIB=512 left_alone 78 full-step '' \
+    'rank 1 on .*out of memory: .* more for activations of a micro-batch .* use a smaller train.micro_batch' \
+    --model.hidden=4096 --train.global_batch=384 --train.micro_batch=128
+}
+
 case_a_lost_GPU_is_named_and_the_run_is_one_to_requeue() {
   struck gpu-lost sgd:11:cudaErrorECCUncorrectable:2 'rank 2 on .*ECC.*the GPU is lost for this process'
 }

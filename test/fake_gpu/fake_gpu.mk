@@ -62,7 +62,7 @@ cuda-coverage: needed-packages  ## tell which lines of the CUDA backend run in t
 	$(AGAIN) BUILD=$(COVERAGE_BUILD) FAKE_GPU_COVERAGE='--coverage -fprofile-update=atomic -O1' cuda-test-programs
 	@test/fake_gpu/coverage $(COVERAGE_BUILD)
 
-mutations: needed-packages  ## break the CUDA backend in many ways, each of which a test must see; MUTATIONS="dropout slice"
+mutations: needed-packages  ## break the CUDA backend in many ways, each of which a test must see; MUTATIONS="dropout|a slice": those whose names match
 	@$(FAKE_GPU_NEEDS)
 	$(AGAIN) cuda-test-programs
-	@BUILD=$(BUILD) JOBS=$(JOBS) test/fake_gpu/mutate $(MUTATIONS)
+	@IFS='|'; set -f; set -- $$MUTATIONS; BUILD='$(BUILD)' JOBS='$(JOBS)' test/fake_gpu/mutate "$$@"

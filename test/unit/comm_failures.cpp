@@ -132,6 +132,26 @@ TEST_CASE("all ranks learn of a sum that the library itself could not make") {
   });
 }
 
+TEST_CASE("a rank that leaves for a reason of its own tells those that wait for it") {
+  const bool background = GENERATE(false, true);
+  const bool in_a_call = GENERATE(false, true);  // while it makes, or may make, one that waits for another rank
+  if (in_a_call && !background) return;
+  as_ranks(3, nodes, [&](std::unique_ptr<Transport> transport) {
+    const int rank = transport->rank();
+    HostCommunicator comm(std::move(transport), {.limit_seconds = 60, .grace_seconds = 60});
+    comm.set_background(background);
+    if (rank == 1) {
+      if (in_a_call) comm.broadcast(make_tensor(3, DType::u8), 0);
+      comm.tell("the GPU is lost");
+      comm.tell("the first reason stands");
+      need_text(failure_of([&] { comm.all_reduce(make_tensor(100, DType::f32)).wait(); }), "the GPU is lost");
+    } else {
+      const std::string text = failure_of([&] { comm.all_reduce(make_tensor(100, DType::f32)).wait(); });
+      need_text(text, "rank 1 on n1 gave up: the GPU is lost");
+    }
+  });
+}
+
 TEST_CASE("a rank that cannot hear another one says so to the others, and hears them") {
   as_ranks(3, nodes, [&](std::unique_ptr<Transport> transport) {
     const int rank = transport->rank();

@@ -190,6 +190,12 @@ TEST_CASE("the last rank makes no call by NCCL: it is named, and learns of it wh
     over = true;
     watcher.join();
     CHECK((waited || late));  // as those see it who look for the one that does not wait
+    // The device's work that waited for the sum goes on: the sum is aborted, on whichever stream it was.
+    const double patience = monotonic_seconds() + 20;
+    while (cudaStreamQuery(device->stream()) == cudaErrorNotReady && monotonic_seconds() < patience)
+      std::this_thread::yield();
+    cudaGetLastError();
+    CHECK(cudaStreamQuery(device->stream()) == cudaSuccess);
     if (!late) MPI_Barrier(MPI_COMM_WORLD);
     CHECK(failure_of([&] { comm->barrier(); }) == text);
   }

@@ -43,6 +43,7 @@ TEST_CASE("driver: sums go on until one fails", "[.driver]") {
       const std::string end = call == 3 ? end_of(group.rank()) : "";
       if (end == "kill") ::raise(SIGKILL);
       if (end == "stop") ::raise(SIGSTOP);
+      if (end == "tell") comm->tell("the memory is full");
       comm->all_reduce(end == "other size" ? data.slice(0, {999}) : data).wait();
       device->synchronise();
     }

@@ -39,6 +39,11 @@ FAKE_GPU_FAULT=ncclAllReduce:3:stall:1
 check "a call that comes to no end" all_see "0 1 2" "${sum}.*not done within 2 s; all ranks are in this call"
 check "... how to ask NCCL" grep -aq "ncclras -v, or nc with localhost:28028" "$scratch/out"
 
+FAKE_GPU_FAULT=fill:1:stall:1
+check "a GPU that stands still: the others" all_see "0 2" \
+  "code 76: .*call 1 \\(all-reduce of 1000 f32\\): .*rank 1 on HERE is in call 1 \\(all-reduce of 1000 f32, to which its GPU has not come\\)"
+check "... itself" each_says 1 "code 76: .*its GPU has not come to it within 2 s"
+
 FAKE_GPU_FAULT=ncclCommInitRankConfig:1:ncclSystemError:1
 check "a rank whose NCCL does not begin" all_see "0 2" \
   "${begin}rank 1 on HERE gave up: ncclCommInitRankConfig: unhandled system error"
@@ -61,6 +66,9 @@ check "a rank that sums another size" all_see "0 2" \
 FAKE_GPU_FAULT=
 all_see 0 'the stand-in lets nobody see anything' >"$scratch/all" || true
 check "... by which the stand-in ends a program" grep -aq "fake GPU: NCCL calls that do not match: rank" "$scratch/out"
+LOCKSTEP_TEST_END="tell"
+check "a rank that leaves for a reason of its own: the others" all_see "0 2" \
+  "code 76: .*call [23] \\(.*rank 1 on HERE gave up: the memory is full"
 LOCKSTEP_TEST_END="kill"
 check "a rank that is killed" all_see "0 2" "${sum}.*not done within 2 s; no answer from rank 1 on HERE"
 LOCKSTEP_TEST_END="stop"

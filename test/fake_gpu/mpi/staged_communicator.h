@@ -56,6 +56,7 @@ class StagedCommunicator final : public lockstep::comm::Communicator {
   void barrier() override { inner_->barrier(); }
   void set_background(bool background) override { inner_->set_background(background); }
   void abort() noexcept override { inner_->abort(); }
+  void tell(const std::string& reason) noexcept override { inner_->tell(reason); }
   std::unique_ptr<Communicator> duplicate() override {
     return std::make_unique<StagedCommunicator>(inner_->duplicate(), device_);
   }
