@@ -90,8 +90,8 @@ class Communicator {
   virtual void tell(const std::string& reason) noexcept = 0;
 
   // Asks the library below what it knows of ranks that do not come. Empty where nobody can be asked. Else any
-  // thread may call it, also when the communicator is gone: it takes 3 s at most and gives an empty text where
-  // there is no answer.
+  // thread may call it, also when the communicator is gone: it takes 3 s at most and gives an empty text
+  // where there is no answer.
   virtual std::function<std::string()> inquiry() const { return {}; }
 
   // The same ranks, with messages of its own: each role has one. Collective.

@@ -72,10 +72,12 @@ class HostCommunicator::Queue {
     transport_.depart(reason);
     if (!thread_.joinable()) {
       tell_others(reason);
+      failure_ = std::make_exception_ptr(Error(ExitCode::peer_failed, reason));
       return;
     }
     // The thread may be in a call, and comes to this one else.
-    calls_.push_back(std::make_shared<Call>(nullptr, "departure", [this](double) { transport_.look_around(); }));
+    calls_.push_back(
+        std::make_shared<Call>(nullptr, "departure", [this](double) { transport_.look_around(); }));
     changed_.notify_all();
     changed_.wait_for(guard, patience, [&] { return failure_ != nullptr; });
   }

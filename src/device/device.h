@@ -132,8 +132,8 @@ class Device {
   // Called again and again, by the thread that waits, while synchronise() or download() waits for the device;
   // ends the wait by throwing. For whoever can tell why the device does not come to an end: a communicator.
   virtual void set_monitor(const std::function<void()>& /*monitor*/) {}
-  // Since when (monotonic_seconds()) a caller has waited for the device; 0 while nobody does. For a watcher in
-  // another thread; null where the device is done whenever a call is.
+  // Since when (monotonic_seconds()) a caller has waited for the device; 0 while nobody does. For a watcher
+  // in another thread; null where the device is done whenever a call is.
   virtual std::shared_ptr<const std::atomic<double>> waited_for_since() const { return {}; }
   // Tells profilers of the trace's spans, and adds rows with the device's own times where the trace has a
   // file. The trace must outlive the device, and its other threads begin spans only after this.

@@ -299,7 +299,7 @@ int or_leave(const Exit& exit, Work&& work) {
     reserve.give_back();
     // A fault of this node, not of the program: another attempt may get another one.
     exit.fail(ExitCode::peer_failed,
-               "out of memory: ask Slurm for more (--mem), use more nodes, or a smaller train.micro_batch");
+              "out of memory: ask Slurm for more (--mem), use more nodes, or a smaller train.micro_batch");
   } catch (const std::exception& error) {
     exit.fail(ExitCode::internal, fmt::format("internal error: {}", error.what()));
   }
@@ -346,11 +346,10 @@ int launch(const ResolvedConfig& resolved, const RunOptions& options) {
                    fmt::format("exit code {}; {}; says {}", static_cast<int>(outcome.code), outcome.reason,
                                outcome.who));
     });
-    watchdog.set_run({folder.late_ranks(), attempt.token(), comm->rank(),
-                      comm::gather_texts(*comm, allocation.node),
-                      [&](ExitCode code, const std::string& reason) { exit.leave(code, reason); },
-                      [&] { return exit.failed_already(); }, watch_next_rank(*comm, folder.late_ranks()),
-                      run->inquiry()});
+    watchdog.set_run(
+        {folder.late_ranks(), attempt.token(), comm->rank(), comm::gather_texts(*comm, allocation.node),
+         [&](ExitCode code, const std::string& reason) { exit.leave(code, reason); },
+         [&] { return exit.failed_already(); }, watch_next_rank(*comm, folder.late_ranks()), run->inquiry()});
     exit.set_parting([&run](const std::string& reason) { run->tell_peers(reason); });
     if (comm->rank() == 0) {
       board.update([&](Status& status) {

@@ -26,7 +26,8 @@ bool write_outcome(const std::filesystem::path& run, const std::string& token, c
 // What such a file says; what it lacks or garbles has the defaults.
 Outcome parse_outcome(std::string_view text);
 
-// What NCCL knew when this rank gave up an attempt: a file of that name beside the outcome, where NCCL was asked.
+// What NCCL knew when this rank gave up an attempt: a file of that name beside the outcome, where NCCL was
+// asked.
 std::filesystem::path nccl_report(const std::filesystem::path& run, const std::string& token, int rank);
 
 std::optional<Outcome> read_outcome(const std::filesystem::path& run, const std::string& token);

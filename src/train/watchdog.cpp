@@ -190,8 +190,8 @@ bool Watchdog::has_lost_next_rank(const Run& run, const Place& place) {
   return monotonic_seconds() - missing_since_ > patience;
 }
 
-// Who waits for a rank that has failed need not wait until the launcher ends the others: not all launchers do.
-// Seldom, as the answer lies in the file system.
+// Who waits for a rank that has failed need not wait until the launcher ends the others: not all launchers
+// do. Seldom, as the answer lies in the file system.
 bool Watchdog::waits_in_vain(const Run& run) {
   constexpr double first_look = 1;
   constexpr double most_between = 10;
@@ -209,8 +209,8 @@ bool Watchdog::waits_in_vain(const Run& run) {
   return run.failed_already();
 }
 
-// "waiting" for peers, "gpu:SECONDS" where it began to wait for its own so many seconds after it came here, or
-// "working".
+// "waiting" for peers, "gpu:SECONDS" where it began to wait for its own so many seconds after it came here,
+// or "working".
 std::string Watchdog::doing(const Place& place) const {
   if (waits()) return "waiting";
   const std::lock_guard guard(mutex_);
@@ -221,9 +221,9 @@ std::string Watchdog::doing(const Place& place) const {
 void Watchdog::publish(const Run& run, const Place& place) const {
   try {
     make_folders(run.folder);
-    write_atomically(run.folder / fmt::format("{}.{}", run.token, run.rank),
-                     fmt::format("{},{},{},{}", static_cast<int>(place.phase), place.step,
-                                 doing(place), node_));
+    write_atomically(
+        run.folder / fmt::format("{}.{}", run.token, run.rank),
+        fmt::format("{},{},{},{}", static_cast<int>(place.phase), place.step, doing(place), node_));
   } catch (const std::exception&) {
     // A file system that does not take the note is one of the ways to be late; the others will say so.
   }

@@ -134,7 +134,8 @@ TEST_CASE("all ranks learn of a sum that the library itself could not make") {
 
 TEST_CASE("a rank that leaves for a reason of its own tells those that wait for it") {
   const bool background = GENERATE(false, true);
-  const bool in_a_call = GENERATE(false, true);  // while it makes, or may make, one that waits for another rank
+  const bool in_a_call =
+      GENERATE(false, true);  // while it makes, or may make, one that waits for another rank
   if (in_a_call && !background) return;
   as_ranks(3, nodes, [&](std::unique_ptr<Transport> transport) {
     const int rank = transport->rank();

@@ -66,7 +66,8 @@ void Handle::abort() noexcept {
 std::string how_to_ask_nccl() {
   const std::string address = ras_address();
   if (address.empty()) return {};
-  return fmt::format("; while ranks hang, NCCL itself tells where they are: ncclras -v, or nc with {}", address);
+  return fmt::format("; while ranks hang, NCCL itself tells where they are: ncclras -v, or nc with {}",
+                     address);
 }
 
 }  // namespace lockstep::comm::nccl

@@ -151,7 +151,8 @@ std::string ras_address() {
 std::string ask_ras(const std::string& address, double limit) {
   Conversation ras(monotonic_seconds() + limit);
   if (!ras.connect(place_of(address))) return {};
-  // Another version of the protocol answers as well. RAS itself waits 1 s for processes that do not answer it.
+  // Another version of the protocol answers as well. RAS itself waits 1 s for processes that do not answer
+  // it.
   if (!ras.say("CLIENT PROTOCOL 2\n") || !ras.line().starts_with("SERVER PROTOCOL ")) return {};
   if (!ras.say("TIMEOUT 1\n") || ras.line() != "OK" || !ras.say("VERBOSE STATUS\n")) return {};
   std::string text = ras.rest();

@@ -54,11 +54,12 @@ PageLocked::PageLocked(std::size_t bytes) : bytes_(bytes) {
   const cudaError_t status = cudaMallocHost(&address_, bytes);
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();  // the next launch would report it
-    throw Error(ExitCode::bad_config,
-                fmt::format("{} of the host's memory cannot be page-locked for copies to and from the GPU: ask "
-                            "Slurm for more memory (--mem), put fewer ranks on the node, or have the limit of "
-                            "locked memory raised (ulimit -l)",
-                            human_bytes(static_cast<double>(bytes))));
+    throw Error(
+        ExitCode::bad_config,
+        fmt::format("{} of the host's memory cannot be page-locked for copies to and from the GPU: ask "
+                    "Slurm for more memory (--mem), put fewer ranks on the node, or have the limit of "
+                    "locked memory raised (ulimit -l)",
+                    human_bytes(static_cast<double>(bytes))));
   }
   check(status, "cudaMallocHost");
 }
