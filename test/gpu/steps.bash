@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # `budget` and `work` are test/gpu/check's
+# shellcheck disable=SC2154 # `budget`, `work` and `fake` are test/gpu/check's
 # The steps of test/gpu/check: each with a limit and a log of its own, all within one; and their report.
 
 begin=$SECONDS
@@ -54,8 +54,11 @@ section() { [[ ! -s $2 ]] || { printf '\n## %s\n\n' "$1" && cat "$2"; }; }
 write_report() {
   local file=$1 log
   {
-    echo '# What ran on this GPU'
-    echo
+    if ((fake == 1)); then
+      printf "# What ran on the stand-in for a GPU\n\nIts times and speeds mean nothing, and it does what NVIDIA's documents say.\n\n"
+    else
+      printf '# What ran on this GPU\n\n'
+    fi
     sed 's/^/- /' "$work/machine"
     printf '\n| step | result | seconds | what it said |\n| --- | --- | --- | --- |\n'
     printf '%s\n' "${rows[@]}"

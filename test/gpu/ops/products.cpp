@@ -45,7 +45,8 @@ auto columns_of(const Values& values, std::int64_t width) {
 
 void check_layer(Checks& checks, const Layer& layer, DType dtype) {
   Device& device = checks.device();
-  const auto [n, in, out] = layer;
+  // Not by structured binding: Clang 14 lets no lambda use such.
+  const std::int64_t n = layer.n, in = layer.in, out = layer.out;
   const Values x = simple_values(n * in, 1), weight = simple_values(out * in, 2),
                bias = simple_values(out, 3);
   const Values dy = simple_values(n * out, 4), before = simple_values(out * in, 5);
