@@ -7,6 +7,7 @@ export OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=1
 # On a machine with GPUs `auto` would take them: no test sees one, not even the stand-in's, but where it says so.
 export CUDA_VISIBLE_DEVICES=
 see_gpus() { unset CUDA_VISIBLE_DEVICES; }
+# shellcheck disable=SC2034 # for those that source this
 seeing_gpus=(env -u CUDA_VISIBLE_DEVICES) # before a command
 # Reports end the process with a code of their own; leaks of libraries are listed, with reasons, in the files.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:exitcode=99}
