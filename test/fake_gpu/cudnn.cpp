@@ -36,6 +36,8 @@ constexpr std::array statuses{
     Status{CUDNN_STATUS_NOT_INITIALIZED, "CUDNN_STATUS_NOT_INITIALIZED"},
     Status{CUDNN_STATUS_BAD_PARAM, "CUDNN_STATUS_BAD_PARAM"},
     Status{CUDNN_STATUS_NOT_SUPPORTED, "CUDNN_STATUS_NOT_SUPPORTED"},
+    Status{CUDNN_STATUS_NOT_SUPPORTED_SHAPE, "CUDNN_STATUS_NOT_SUPPORTED_SHAPE"},
+    Status{CUDNN_STATUS_NOT_SUPPORTED_LAYOUT, "CUDNN_STATUS_NOT_SUPPORTED_LAYOUT"},
     Status{CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH, "CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH"},
     Status{CUDNN_STATUS_INTERNAL_ERROR, "CUDNN_STATUS_INTERNAL_ERROR"},
     Status{CUDNN_STATUS_EXECUTION_FAILED, "CUDNN_STATUS_EXECUTION_FAILED"},
@@ -69,9 +71,15 @@ std::size_t at_least(int value, int least, const char* call) {
 
 }  // namespace
 
-std::optional<cudnnStatus_t> fault(const char* call) {
-  const std::optional<cudnnStatus_t> status = library_fault(call, statuses, CUDNN_STATUS_EXECUTION_FAILED);
-  if (status) last_error() = std::string("injected into ") + call;
+std::optional<cudnnStatus_t> fault(const std::string& call) {
+  const std::optional<cudnnStatus_t> status =
+      library_fault(call.c_str(), statuses, CUDNN_STATUS_EXECUTION_FAILED);
+  if (status) failed(*status, "injected into " + call);
+  return status;
+}
+
+cudnnStatus_t failed(cudnnStatus_t status, const std::string& why) {
+  last_error() = why;
   return status;
 }
 

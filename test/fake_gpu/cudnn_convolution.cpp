@@ -1,8 +1,7 @@
-// The stand-in for cuDNN: convolutions as matrix products on unfolded images. Of the algorithms for images
-// and filters in NHWC only those are on the list that the real library documents as deterministic: forward
-// any, backward ALGO_1 (ALGO_0 of both directions, and ALGO_3, add by atomics).
+// The stand-in for cuDNN: convolutions as matrix products on unfolded images, whatever the algorithm.
 #include <cstring>
 
+#include "cudnn_algorithms.h"
 #include "cudnn_objects.h"
 
 namespace fake_gpu::dnn {
@@ -17,6 +16,7 @@ struct Geometry {
   Images x, y;
   Filter w;
   Convolution convolution;
+  Algorithm algorithm;
 
   std::size_t pixels_out() const { return y.height * y.width; }
   std::size_t window() const { return w.height * w.width * w.in; }
@@ -27,9 +27,11 @@ std::size_t pixels_after(std::size_t pixels, std::size_t padding, std::size_t ke
 }
 
 Geometry checked(const char* call, cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
-                 cudnnConvolutionDescriptor_t convolution, cudnnTensorDescriptor_t y) {
+                 cudnnConvolutionDescriptor_t convolution, cudnnTensorDescriptor_t y,
+                 const Algorithm& algorithm) {
   const Geometry geometry{image_descriptors().at(x, call), image_descriptors().at(y, call),
-                          filter_descriptors().at(w, call), convolution_descriptors().at(convolution, call)};
+                          filter_descriptors().at(w, call), convolution_descriptors().at(convolution, call),
+                          algorithm};
   const Convolution& options = geometry.convolution;
   if (geometry.x.n == 0 || geometry.y.n == 0 || geometry.w.out == 0 || options.stride_h == 0) {
     refuse(call, "a descriptor was made, but never set");
@@ -55,16 +57,22 @@ Geometry checked(const char* call, cudnnTensorDescriptor_t x, cudnnFilterDescrip
   return geometry;
 }
 
-template <typename Algorithm>
-void require(const char* call, Algorithm algorithm, Algorithm listed) {
-  if (algorithm != listed) {
-    refuse(call, "algorithm " + std::to_string(static_cast<int>(algorithm)) + " is not on the list");
-  }
+// More than nothing, and not the same for all shapes and algorithms, so that a program has to ask.
+std::size_t workspace_bytes(const Geometry& geometry) {
+  return geometry.w.count() * bytes_of(geometry.w.type) + 512 * (1 + geometry.algorithm.place);
 }
 
-// More than nothing and not the same for all, so that a program has to ask.
-std::size_t workspace_bytes(const Geometry& geometry) {
-  return geometry.w.count() * bytes_of(geometry.w.type) + 512;
+// What the algorithm or a fault refuses.
+std::optional<cudnnStatus_t> refusal(const char* call, const Geometry& geometry) {
+  const Convolution& options = geometry.convolution;
+  const std::string by_name = std::string(call) + "(" + geometry.algorithm.name + ")";
+  if (!takes(geometry.algorithm.method,
+             {geometry.x.height, geometry.x.width, geometry.w.height, geometry.w.width, options.stride_h,
+              options.stride_w, options.padding_h, options.padding_w})) {
+    return failed(CUDNN_STATUS_NOT_SUPPORTED_SHAPE, by_name + " is not for this filter");
+  }
+  if (const auto status = fault(by_name)) return status;
+  return fault(call);
 }
 
 // cols [pixels of y, window] of one image, or, folding, image += cols.
@@ -181,7 +189,7 @@ cudnnStatus_t run(const char* call, cudnnHandle_t library, const Geometry& geome
     refuse(call, "a workspace of " + std::to_string(workspace.bytes) + " bytes, where " +
                      std::to_string(workspace_bytes(geometry)) + " are needed");
   }
-  if (const auto status = fault(call)) return *status;
+  if (const auto status = refusal(call, geometry)) return *status;
   void* scratch = const_cast<void*>(workspace.address);
   const cudaError_t error = enqueue(stream, call,
                                     {{first.address, first.bytes, Access::read},
@@ -199,7 +207,7 @@ cudnnStatus_t run(const char* call, cudnnHandle_t library, const Geometry& geome
 cudnnStatus_t size_of_workspace(const char* call, cudnnHandle_t library, const Geometry& geometry,
                                 std::size_t* bytes) {
   libraries().at(library, call);
-  if (const auto status = fault(call)) return *status;
+  if (const auto status = refusal(call, geometry)) return *status;
   *bytes = workspace_bytes(geometry);
   return CUDNN_STATUS_SUCCESS;
 }
@@ -217,8 +225,8 @@ cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t library, con
                                                       cudnnConvolutionFwdAlgo_t algorithm,
                                                       std::size_t* bytes) {
   constexpr const char* call = "cudnnGetConvolutionForwardWorkspaceSize";
-  require(call, algorithm, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM);
-  return size_of_workspace(call, library, checked(call, x, w, convolution, y), bytes);
+  return size_of_workspace(call, library, checked(call, x, w, convolution, y, listed(call, algorithm)),
+                           bytes);
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(
@@ -226,8 +234,8 @@ cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(
     const cudnnConvolutionDescriptor_t convolution, const cudnnTensorDescriptor_t dx,
     cudnnConvolutionBwdDataAlgo_t algorithm, std::size_t* bytes) {
   constexpr const char* call = "cudnnGetConvolutionBackwardDataWorkspaceSize";
-  require(call, algorithm, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1);
-  return size_of_workspace(call, library, checked(call, dx, w, convolution, dy), bytes);
+  return size_of_workspace(call, library, checked(call, dx, w, convolution, dy, listed(call, algorithm)),
+                           bytes);
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(
@@ -235,8 +243,8 @@ cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(
     const cudnnConvolutionDescriptor_t convolution, const cudnnFilterDescriptor_t dw,
     cudnnConvolutionBwdFilterAlgo_t algorithm, std::size_t* bytes) {
   constexpr const char* call = "cudnnGetConvolutionBackwardFilterWorkspaceSize";
-  require(call, algorithm, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1);
-  return size_of_workspace(call, library, checked(call, x, dw, convolution, dy), bytes);
+  return size_of_workspace(call, library, checked(call, x, dw, convolution, dy, listed(call, algorithm)),
+                           bytes);
 }
 
 cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t library, const void* alpha,
@@ -246,8 +254,8 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t library, const void* alpha,
                                       cudnnConvolutionFwdAlgo_t algorithm, void* workspace, std::size_t bytes,
                                       const void* beta, const cudnnTensorDescriptor_t y_descriptor, void* y) {
   constexpr const char* call = "cudnnConvolutionForward";
-  require(call, algorithm, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM);
-  const Geometry geometry = checked(call, x_descriptor, w_descriptor, convolution, y_descriptor);
+  const Geometry geometry =
+      checked(call, x_descriptor, w_descriptor, convolution, y_descriptor, listed(call, algorithm));
   return run(call, library, geometry, {alpha, beta}, operand(x, geometry.x), operand(w, geometry.w),
              operand(y, geometry.y), {workspace, bytes}, [=] { forward(geometry, x, w, y); });
 }
@@ -260,8 +268,8 @@ cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t library, const void* al
                                            std::size_t bytes, const void* beta,
                                            const cudnnTensorDescriptor_t dx_descriptor, void* dx) {
   constexpr const char* call = "cudnnConvolutionBackwardData";
-  require(call, algorithm, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1);
-  const Geometry geometry = checked(call, dx_descriptor, w_descriptor, convolution, dy_descriptor);
+  const Geometry geometry =
+      checked(call, dx_descriptor, w_descriptor, convolution, dy_descriptor, listed(call, algorithm));
   return run(call, library, geometry, {alpha, beta}, operand(w, geometry.w), operand(dy, geometry.y),
              operand(dx, geometry.x), {workspace, bytes}, [=] { backward_data(geometry, w, dy, dx); });
 }
@@ -274,8 +282,8 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t library, const void* 
                                              std::size_t bytes, const void* beta,
                                              const cudnnFilterDescriptor_t dw_descriptor, void* dw) {
   constexpr const char* call = "cudnnConvolutionBackwardFilter";
-  require(call, algorithm, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1);
-  const Geometry geometry = checked(call, x_descriptor, dw_descriptor, convolution, dy_descriptor);
+  const Geometry geometry =
+      checked(call, x_descriptor, dw_descriptor, convolution, dy_descriptor, listed(call, algorithm));
   return run(call, library, geometry, {alpha, beta}, operand(x, geometry.x), operand(dy, geometry.y),
              operand(dw, geometry.w), {workspace, bytes}, [=] { backward_filter(geometry, x, dy, dw); });
 }

@@ -38,6 +38,8 @@ Handles<cudnnFilterDescriptor_t, Filter>& filter_descriptors();
 Handles<cudnnConvolutionDescriptor_t, Convolution>& convolution_descriptors();
 
 // The status that is to be injected into this call, if one is.
-std::optional<cudnnStatus_t> fault(const char* call);
+std::optional<cudnnStatus_t> fault(const std::string& call);
+// The status, with what cudnnGetLastErrorString() has to say of it.
+cudnnStatus_t failed(cudnnStatus_t status, const std::string& why);
 
 }  // namespace fake_gpu::dnn

@@ -35,6 +35,10 @@ Tensor filter_of(Device& device, cudaStream_t stream, const Tensor& weight, DTyp
   return filter;
 }
 
+cuda::Workspace workspace_of(Device& device) {
+  return [&device](std::int64_t bytes) { return device.empty({bytes}, DType::u8); };
+}
+
 }  // namespace
 
 void CudaDevice::conv2d_forward(const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -42,26 +46,23 @@ void CudaDevice::conv2d_forward(const Tensor& x, const Tensor& weight, const Ten
   const bool relu = is_relu(activation, "conv2d");
   const cuda::ConvolutionShape shape = shape_of(x, weight.shape(), y, options);
   if (bias) require_shape(bias, {shape.out}, "conv2d: bias");
-  cuda::Convolution& convolution = libraries().convolutions.of(shape);
-  convolution.forward(x, filter_of(*this, stream(), weight, x.dtype()),
-                      empty({convolution.forward_workspace()}, DType::u8), y);
+  libraries().convolutions.of(shape).forward(x, filter_of(*this, stream(), weight, x.dtype()),
+                                             workspace_of(*this), y);
   if (bias || relu) cuda::add_bias(stream(), bias, relu, y);
 }
 
 void CudaDevice::conv2d_backward_data(const Tensor& dy, const Tensor& weight, const Conv2dOptions& options,
                                       const Tensor& dx) {
   cuda::Convolution& convolution = libraries().convolutions.of(shape_of(dx, weight.shape(), dy, options));
-  convolution.backward_data(dy, filter_of(*this, stream(), weight, dy.dtype()),
-                            empty({convolution.backward_data_workspace()}, DType::u8), dx);
+  convolution.backward_data(dy, filter_of(*this, stream(), weight, dy.dtype()), workspace_of(*this), dx);
 }
 
 void CudaDevice::conv2d_backward_weights(const Tensor& x, const Tensor& dy, const Conv2dOptions& options,
                                          bool accumulate, const Tensor& dweight, const Tensor& dbias) {
   const cuda::ConvolutionShape shape = shape_of(x, dweight.shape(), dy, options);
   if (dbias) require_shape(dbias, {shape.out}, "conv2d backward: dbias");
-  cuda::Convolution& convolution = libraries().convolutions.of(shape);
   const Tensor dfilter = empty(dweight.shape(), x.dtype());
-  convolution.backward_filter(x, dy, empty({convolution.backward_filter_workspace()}, DType::u8), dfilter);
+  libraries().convolutions.of(shape).backward_filter(x, dy, workspace_of(*this), dfilter);
   cuda::filter_to_weight(stream(), dfilter, accumulate, dweight);
   if (dbias) cuda::sum_rows(stream(), dy, empty(cuda::row_sums_shape(dy)), accumulate, dbias);
 }

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <string>
 
 #include "core/error.h"
@@ -13,9 +13,25 @@ namespace lockstep::device::cuda {
 
 namespace {
 
-constexpr cudnnConvolutionFwdAlgo_t forward_algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
-constexpr cudnnConvolutionBwdDataAlgo_t data_algorithm = CUDNN_CONVOLUTION_BWD_DATA_ALGO_1;
-constexpr cudnnConvolutionBwdFilterAlgo_t filter_algorithm = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1;
+// Those that need much memory come last.
+constexpr std::array<NamedAlgorithm<cudnnConvolutionFwdAlgo_t>, 3> forward_algorithms{{
+    {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, "IMPLICIT_PRECOMP_GEMM"},
+    {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, "IMPLICIT_GEMM"},
+    {CUDNN_CONVOLUTION_FWD_ALGO_GEMM, "GEMM"},
+}};
+constexpr std::array<NamedAlgorithm<cudnnConvolutionBwdDataAlgo_t>, 5> data_algorithms{{
+    {CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, "ALGO_1"},
+    {CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD, "WINOGRAD"},
+    {CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED, "WINOGRAD_NONFUSED"},
+    {CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING, "FFT_TILING"},
+    {CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT, "FFT"},
+}};
+constexpr std::array<NamedAlgorithm<cudnnConvolutionBwdFilterAlgo_t>, 4> filter_algorithms{{
+    {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, "ALGO_1"},
+    {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED, "WINOGRAD_NONFUSED"},
+    {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING, "FFT_TILING"},
+    {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT, "FFT"},
+}};
 constexpr float one = 1.f;
 constexpr float zero = 0.f;
 
@@ -59,7 +75,14 @@ struct Convolution::Descriptors {
 };
 
 Convolution::Convolution(cudnnHandle_t library, const ConvolutionShape& shape)
-    : library_(library), text_(text_of(shape)), descriptors_(std::make_unique<Descriptors>()) {
+    : library_(library),
+      text_(text_of(shape)),
+      descriptors_(std::make_unique<Descriptors>()),
+      forward_("cudnnGetConvolutionForwardWorkspaceSize", "cudnnConvolutionForward", forward_algorithms),
+      backward_data_("cudnnGetConvolutionBackwardDataWorkspaceSize", "cudnnConvolutionBackwardData",
+                     data_algorithms),
+      backward_filter_("cudnnGetConvolutionBackwardFilterWorkspaceSize", "cudnnConvolutionBackwardFilter",
+                       filter_algorithms) {
   const Conv2dOptions options{shape.stride, shape.padding};
   make_images(descriptors_->x, shape.dtype, shape.n, shape.in, shape.height, shape.width);
   make_images(descriptors_->y, shape.dtype, shape.n, shape.out,
@@ -85,66 +108,52 @@ Convolution::Convolution(cudnnHandle_t library, const ConvolutionShape& shape)
 
 Convolution::~Convolution() = default;
 
-std::int64_t Convolution::forward_workspace() {
-  if (forward_workspace_ == 0) {
-    std::size_t bytes = 0;
-    cudnn_check(cudnnGetConvolutionForwardWorkspaceSize(
-                    library_, descriptors_->x.get(), descriptors_->filter.get(), descriptors_->options.get(),
-                    descriptors_->y.get(), forward_algorithm, &bytes),
-                "cudnnGetConvolutionForwardWorkspaceSize", text_);
-    forward_workspace_ = std::max(static_cast<std::int64_t>(bytes), std::int64_t{1});
-  }
-  return forward_workspace_;
+void Convolution::forward(const Tensor& x, const Tensor& filter, const Workspace& workspace,
+                          const Tensor& y) {
+  const Descriptors& d = *descriptors_;
+  forward_.run(
+      text_, workspace,
+      [&](auto algorithm, std::size_t* bytes) {
+        return cudnnGetConvolutionForwardWorkspaceSize(library_, d.x.get(), d.filter.get(), d.options.get(),
+                                                       d.y.get(), algorithm, bytes);
+      },
+      [&](auto algorithm, const Tensor& scratch) {
+        return cudnnConvolutionForward(library_, &one, d.x.get(), x.data(), d.filter.get(), filter.data(),
+                                       d.options.get(), algorithm, scratch.data(), scratch.bytes(), &zero,
+                                       d.y.get(), y.data());
+      });
 }
 
-std::int64_t Convolution::backward_data_workspace() {
-  if (backward_data_workspace_ == 0) {
-    std::size_t bytes = 0;
-    cudnn_check(cudnnGetConvolutionBackwardDataWorkspaceSize(
-                    library_, descriptors_->filter.get(), descriptors_->y.get(), descriptors_->options.get(),
-                    descriptors_->x.get(), data_algorithm, &bytes),
-                "cudnnGetConvolutionBackwardDataWorkspaceSize", text_);
-    backward_data_workspace_ = std::max(static_cast<std::int64_t>(bytes), std::int64_t{1});
-  }
-  return backward_data_workspace_;
-}
-
-std::int64_t Convolution::backward_filter_workspace() {
-  if (backward_filter_workspace_ == 0) {
-    std::size_t bytes = 0;
-    cudnn_check(cudnnGetConvolutionBackwardFilterWorkspaceSize(
-                    library_, descriptors_->x.get(), descriptors_->y.get(), descriptors_->options.get(),
-                    descriptors_->filter.get(), filter_algorithm, &bytes),
-                "cudnnGetConvolutionBackwardFilterWorkspaceSize", text_);
-    backward_filter_workspace_ = std::max(static_cast<std::int64_t>(bytes), std::int64_t{1});
-  }
-  return backward_filter_workspace_;
-}
-
-void Convolution::forward(const Tensor& x, const Tensor& filter, const Tensor& workspace, const Tensor& y) {
-  cudnn_check(
-      cudnnConvolutionForward(library_, &one, descriptors_->x.get(), x.data(), descriptors_->filter.get(),
-                              filter.data(), descriptors_->options.get(), forward_algorithm, workspace.data(),
-                              workspace.bytes(), &zero, descriptors_->y.get(), y.data()),
-      "cudnnConvolutionForward", text_);
-}
-
-void Convolution::backward_data(const Tensor& dy, const Tensor& filter, const Tensor& workspace,
+void Convolution::backward_data(const Tensor& dy, const Tensor& filter, const Workspace& workspace,
                                 const Tensor& dx) {
-  cudnn_check(cudnnConvolutionBackwardData(library_, &one, descriptors_->filter.get(), filter.data(),
-                                           descriptors_->y.get(), dy.data(), descriptors_->options.get(),
-                                           data_algorithm, workspace.data(), workspace.bytes(), &zero,
-                                           descriptors_->x.get(), dx.data()),
-              "cudnnConvolutionBackwardData", text_);
+  const Descriptors& d = *descriptors_;
+  backward_data_.run(
+      text_, workspace,
+      [&](auto algorithm, std::size_t* bytes) {
+        return cudnnGetConvolutionBackwardDataWorkspaceSize(library_, d.filter.get(), d.y.get(),
+                                                            d.options.get(), d.x.get(), algorithm, bytes);
+      },
+      [&](auto algorithm, const Tensor& scratch) {
+        return cudnnConvolutionBackwardData(library_, &one, d.filter.get(), filter.data(), d.y.get(),
+                                            dy.data(), d.options.get(), algorithm, scratch.data(),
+                                            scratch.bytes(), &zero, d.x.get(), dx.data());
+      });
 }
 
-void Convolution::backward_filter(const Tensor& x, const Tensor& dy, const Tensor& workspace,
+void Convolution::backward_filter(const Tensor& x, const Tensor& dy, const Workspace& workspace,
                                   const Tensor& dfilter) {
-  cudnn_check(cudnnConvolutionBackwardFilter(library_, &one, descriptors_->x.get(), x.data(),
-                                             descriptors_->y.get(), dy.data(), descriptors_->options.get(),
-                                             filter_algorithm, workspace.data(), workspace.bytes(), &zero,
-                                             descriptors_->filter.get(), dfilter.data()),
-              "cudnnConvolutionBackwardFilter", text_);
+  const Descriptors& d = *descriptors_;
+  backward_filter_.run(
+      text_, workspace,
+      [&](auto algorithm, std::size_t* bytes) {
+        return cudnnGetConvolutionBackwardFilterWorkspaceSize(library_, d.x.get(), d.y.get(), d.options.get(),
+                                                              d.filter.get(), algorithm, bytes);
+      },
+      [&](auto algorithm, const Tensor& scratch) {
+        return cudnnConvolutionBackwardFilter(library_, &one, d.x.get(), x.data(), d.y.get(), dy.data(),
+                                              d.options.get(), algorithm, scratch.data(), scratch.bytes(),
+                                              &zero, d.filter.get(), dfilter.data());
+      });
 }
 
 Convolutions::Convolutions(cudaStream_t stream) {

@@ -6,8 +6,9 @@
 // dimensions, packed, x, w and y of one type, sums in f32: FLOAT_CONFIG and PSEUDO_HALF_CONFIG; bf16
 // (PSEUDO_BFLOAT16_CONFIG) is taken to be where f16 is. Not deterministic are ALGO_0 of both backward
 // directions and ALGO_3 (cuDNN developer guide, "Reproducibility"). That leaves IMPLICIT_PRECOMP_GEMM and
-// twice ALGO_1: no search, no trial, the same bits at each start. f32 takes FMA_MATH, since any other type
-// may round to TF32.
+// twice ALGO_1: no search, no trial, the same bits at each start. Where cuDNN refuses these, the other
+// deterministic ones follow in a fixed order (algorithm_choice.h): refused in turn, or as good. f32 takes
+// FMA_MATH, since any other type may round to TF32.
 #pragma once
 
 #include <cudnn.h>
@@ -18,6 +19,7 @@
 #include <memory>
 #include <string>
 
+#include "device/cuda/algorithm_choice.h"
 #include "device/cuda/descriptor.h"
 #include "device/device.h"
 #include "device/tensor.h"
@@ -30,7 +32,7 @@ struct ConvolutionShape {
   auto operator<=>(const ConvolutionShape&) const = default;
 };
 
-// One shape's descriptors.
+// One shape's descriptors and algorithms.
 class Convolution {
  public:
   Convolution(cudnnHandle_t library, const ConvolutionShape& shape);
@@ -38,15 +40,11 @@ class Convolution {
   Convolution(const Convolution&) = delete;
   Convolution& operator=(const Convolution&) = delete;
 
-  // Bytes of workspace that a call needs; asked of cuDNN once, at least 1.
-  std::int64_t forward_workspace();
-  std::int64_t backward_data_workspace();
-  std::int64_t backward_filter_workspace();
-
-  // All tensors of the shape's type. The result is overwritten.
-  void forward(const Tensor& x, const Tensor& filter, const Tensor& workspace, const Tensor& y);
-  void backward_data(const Tensor& dy, const Tensor& filter, const Tensor& workspace, const Tensor& dx);
-  void backward_filter(const Tensor& x, const Tensor& dy, const Tensor& workspace, const Tensor& dfilter);
+  // All tensors of the shape's type. The result is overwritten. `workspace` is asked once, or once more for
+  // each algorithm that cuDNN refuses.
+  void forward(const Tensor& x, const Tensor& filter, const Workspace& workspace, const Tensor& y);
+  void backward_data(const Tensor& dy, const Tensor& filter, const Workspace& workspace, const Tensor& dx);
+  void backward_filter(const Tensor& x, const Tensor& dy, const Workspace& workspace, const Tensor& dfilter);
 
  private:
   struct Descriptors;
@@ -54,9 +52,9 @@ class Convolution {
   cudnnHandle_t library_;
   std::string text_;  // for errors
   std::unique_ptr<Descriptors> descriptors_;
-  std::int64_t forward_workspace_ = 0;  // 0: not asked yet
-  std::int64_t backward_data_workspace_ = 0;
-  std::int64_t backward_filter_workspace_ = 0;
+  AlgorithmChoice<cudnnConvolutionFwdAlgo_t> forward_;
+  AlgorithmChoice<cudnnConvolutionBwdDataAlgo_t> backward_data_;
+  AlgorithmChoice<cudnnConvolutionBwdFilterAlgo_t> backward_filter_;
 };
 
 class Convolutions {

@@ -4,6 +4,7 @@
 #include <cublasLt.h>
 #include <cudnn.h>
 
+#include <string>
 #include <string_view>
 
 namespace lockstep::device::cuda {
@@ -12,5 +13,9 @@ namespace lockstep::device::cuda {
 // else Error(internal). `call` for `subject` is what failed.
 void cublas_check(cublasStatus_t status, const char* call, std::string_view subject = {});
 void cudnn_check(cudnnStatus_t status, const char* call, std::string_view subject = {});
+[[noreturn]] void library_failed(const char* call, std::string_view subject, const std::string& why);
+
+// The status's name and what cuDNN has to say of this thread's last error, which it then forgets.
+std::string cudnn_words(cudnnStatus_t status);
 
 }  // namespace lockstep::device::cuda

@@ -162,9 +162,9 @@ TEST_CASE("a fault is injected into a convolution, and told in words", "[fake_gp
         .output;
   };
   CHECK_THAT(
-      failure_of("cudnnGetConvolutionForwardWorkspaceSize:1:CUDNN_STATUS_NOT_SUPPORTED"),
+      failure_of("cudnnGetConvolutionForwardWorkspaceSize:1:CUDNN_STATUS_BAD_PARAM"),
       Contains("cudnnGetConvolutionForwardWorkspaceSize for 1 images [4, 4, 2] of f32, 3 filters [1, 1], "
-               "stride 1, padding 0 failed: cuDNN says CUDNN_STATUS_NOT_SUPPORTED: injected into"));
+               "stride 1, padding 0 failed: cuDNN says CUDNN_STATUS_BAD_PARAM: injected into"));
   CHECK_THAT(failure_of("cudnnCreate:1:CUDNN_STATUS_NOT_INITIALIZED"),
              Contains("cudnnCreate failed: cuDNN says CUDNN_STATUS_NOT_INITIALIZED"));
 }
