@@ -130,7 +130,7 @@ help:  ## list the targets
 
 info:  ## tell compiler, flags, and which libraries and programs are found
 	@CXX='$(CXX)' PKG_CONFIG='$(PKG_CONFIG)' FLAGS='$(CPPFLAGS) $(ALL_CXXFLAGS)' LIBS='$(LDLIBS)' \
-	  CUDA='$(CUDA_LIBRARY)' CUDA_HOME='$(CUDA_HOME)' CUDA_ARCHS='$(CUDA_ARCHS)' CUDA_MISSING='$(CUDA_MISSING)' \
+	  CUDA='$(CUDA_LIBRARY)' CUDA_HOME='$(CUDA_HOME)' CUDA_ARCHS='$(CUDA_ARCHS)' CUDA_MISSING='$(or $(CUDA_MISSING),CUDA=$(CUDA))' \
 	  CUDNN_HEADER='$(call cuda_header,cudnn.h)' NCCL_HEADER='$(call cuda_header,nccl.h)' \
 	  SLURM_INCLUDE='$(SLURM_INCLUDE)' test/setup/info $(wildcard config.mk)
 

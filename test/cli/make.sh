@@ -22,6 +22,47 @@ check "info names the remedy for missing Slurm headers" says 'Slurm headers    n
 check "a build without its libraries says so" says 'lacks one of' \
   run_make libraries PKG_CONFIG=absent-pkg-config
 check "and fails" fails run_make libraries PKG_CONFIG=absent-pkg-config
+
+# Headers of NVIDIA's that tell versions, the oldest that will do but for what a check changes.
+nvidia=$scratch/nvidia
+mkdir -p "$nvidia/bin" "$nvidia/include"
+printf '#!/bin/sh\necho "release 12.8, V12.8.57"\n' >"$nvidia/bin/nvcc"
+chmod +x "$nvidia/bin/nvcc"
+touch "$nvidia/include/cudnn.h"
+with_nvidia() { # CUDA, cuDNN and NCCL, as their macros have it
+  printf '#define CUDART_VERSION  %s\n' "$1" >"$nvidia/include/cuda_runtime_api.h"
+  printf '#define CUDNN_MAJOR %s\n#define CUDNN_MINOR %s\n#define CUDNN_PATCHLEVEL 1\n' "${2%.*}" "${2#*.}" \
+    >"$nvidia/include/cudnn_version.h"
+  printf '#define NCCL_MAJOR %s\n#define NCCL_MINOR %s\n#define NCCL_PATCH 3\n' "${3%.*}" "${3#*.}" >"$nvidia/include/nccl.h"
+}
+make_nvidia() { run_make CUDNN_HOME= NCCL_HOME= CUDA_HOME="$nvidia" "$@"; }
+# shellcheck disable=SC2016 # for make
+show_libraries() { make_nvidia --eval='show: ; @echo "$(CUDA_LIBRARY) $(FAKE_GPU)"' show; }
+with_nvidia 12080 9.0 2.19
+check "the oldest CUDA, cuDNN and NCCL will do" says "CUDA backend     $build/liblockstep_cuda.so" make_nvidia info
+check "info tells cuDNN's version" says 'cuDNN            9.0.1, ' make_nvidia info
+check "and NCCL's" says 'NCCL             2.19.3, ' make_nvidia info
+check "and the stand-in is built with them" says "$build/fake_gpu/liblockstep_cuda.so" show_libraries
+with_nvidia 13000 10.2 3.0
+check "and newer ones" says "CUDA backend     $build/liblockstep_cuda.so" make_nvidia info
+left_out() { # what is said of versions too old: in one line, and neither backend nor stand-in is built
+  local told
+  told=$(make_nvidia info | grep -F 'left out: ')
+  [[ $told == "CUDA backend     left out: $1 is needed, $nvidia/include/$2" ]] && [[ $(show_libraries) == ' ' ]]
+}
+with_nvidia 12060 9.0 2.19
+check "CUDA 12.6 is too old" left_out 'CUDA 12.8 or newer' 'cuda_runtime_api.h is of 12.6; set CUDA_HOME'
+check "cuda-check says so too" says 'cuda-check: CUDA 12.8 or newer is needed' make_nvidia cuda-check
+with_nvidia 12080 8.9 2.19
+check "cuDNN 8.9 is too old" left_out 'cuDNN 9.0 or newer' 'cudnn_version.h is of 8.9; set CUDNN_HOME'
+with_nvidia 12080 9.0 2.18
+check "NCCL 2.18 is too old" left_out 'NCCL 2.19 or newer' 'nccl.h is of 2.18; set NCCL_HOME'
+echo >"$nvidia/include/nccl.h"
+check "a header without a version is named" left_out 'NCCL 2.19 or newer' \
+  'nccl.h is of a version that it does not tell; set NCCL_HOME'
+with_nvidia 12080 9.0 2.19
+check "CUDA=0 is told as that" says 'left out: CUDA=0' make_nvidia info CUDA=0
+
 check "packages: nothing to do is silent" test -z "$(test/setup/packages bash coreutils)"
 
 # A file of somebody else's in the same folders must survive.

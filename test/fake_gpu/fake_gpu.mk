@@ -2,7 +2,7 @@
 # the Makefile.
 
 # The stand-in needs NVIDIA's headers, and nothing else of theirs.
-FAKE_GPU := $(if $(and $(call cuda_header,cuda_runtime_api.h),$(call cuda_header,cudnn.h),$(call cuda_header,nccl.h)),$(BUILD)/fake_gpu/liblockstep_cuda.so)
+FAKE_GPU := $(if $(and $(call cuda_header,cuda_runtime_api.h),$(call cuda_header,cudnn.h),$(call cuda_header,nccl.h),$(if $(CUDA_TOO_OLD),,new)),$(BUILD)/fake_gpu/liblockstep_cuda.so)
 FAKE_GPU_SOURCES := $(sort $(wildcard test/fake_gpu/*.cpp))
 FAKE_GPU_OBJECTS := $(CUDA_SOURCES:%=$(BUILD)/fake_gpu/%.o) $(FAKE_GPU_SOURCES:%=$(BUILD)/fake_gpu/%.o)
 FAKE_GPU_UNIT_SOURCES := $(sort $(wildcard test/fake_gpu/unit/*.c*))
@@ -48,7 +48,7 @@ $(BUILD)/test/fake_gpu/mpi_tests: $(BUILD)/test/mpi/main.o $(FAKE_GPU_MPI_SOURCE
 CUDA_TEST_PROGRAMS = $(BUILD)/lockstep $(addprefix $(BUILD)/test/,unit/tests mpi/main.o training/make_shards) $(FAKE_GPU_TESTS)
 COVERAGE_BUILD := build/cuda-coverage
 COVERAGE_SHARED := src liblockstep.a lockstep fake_gpu/test test/unit test/training test/mpi
-FAKE_GPU_NEEDS = $(if $(FAKE_GPU),:,echo '$@: needs the headers of CUDA, cuDNN and NCCL (make info)' >&2; false)
+FAKE_GPU_NEEDS = $(if $(FAKE_GPU),:,echo '$@: $(or $(CUDA_TOO_OLD),needs the headers of CUDA$(comma) cuDNN and NCCL (make info))' >&2; false)
 
 .PHONY: cuda-test-programs cuda-coverage mutations
 cuda-test-programs: $(CUDA_TEST_PROGRAMS)

@@ -4,14 +4,15 @@
 cuda_header = $(firstword $(wildcard $(addsuffix /include/$(1),$(CUDNN_HOME) $(NCCL_HOME) $(CUDA_HOME))) \
                 $(wildcard /usr/include/$(1) /usr/include/x86_64-linux-gnu/$(1)))
 
-# The CUDA backend: built where nvcc, cuDNN and NCCL are found, left out with CUDA=0.
+# The CUDA backend: built where nvcc, cuDNN and NCCL are found and new enough, left out with CUDA=0.
 CUDA_HOME  ?= $(or $(CUDA_PATH),/usr/local/cuda)
 NCCL_HOME  ?=
 CUDNN_HOME ?=
-CUDA       ?= $(if $(and $(wildcard $(CUDA_HOME)/bin/nvcc),$(call cuda_header,cudnn.h),$(call cuda_header,nccl.h)),1,0)
-CUDA_MISSING = $(or $(if $(wildcard $(CUDA_HOME)/bin/nvcc),,no $(CUDA_HOME)/bin/nvcc; set CUDA_HOME), \
-                 $(if $(call cuda_header,cudnn.h),,no cudnn.h; set CUDNN_HOME), \
-                 $(if $(call cuda_header,nccl.h),,no nccl.h; set NCCL_HOME),CUDA=0)
+CUDA_TOO_OLD := $(shell test/setup/cuda-versions $(foreach header,cuda_runtime_api.h cudnn_version.h nccl.h,'$(call cuda_header,$(header))'))
+CUDA_MISSING := $(or $(if $(wildcard $(CUDA_HOME)/bin/nvcc),,no $(CUDA_HOME)/bin/nvcc; set CUDA_HOME), \
+                  $(if $(call cuda_header,cudnn.h),,no cudnn.h; set CUDNN_HOME), \
+                  $(if $(call cuda_header,nccl.h),,no nccl.h; set NCCL_HOME),$(CUDA_TOO_OLD))
+CUDA         ?= $(if $(CUDA_MISSING),0,1)
 # Machine code for these, and PTX of the last for what comes after.
 CUDA_ARCHS ?= 80 90 100
 
@@ -31,10 +32,10 @@ NVCC_FLAGS   := --threads 0 -std=c++20 -O3 -lineinfo -ccbin $(lastword $(CXX)) -
 
 .PHONY: cuda-note cuda-check
 cuda-note:
-	@echo 'CUDA  left out: $(if $(filter 0,$(CUDA)),$(CUDA_MISSING),CUDA=$(CUDA))'
+	@echo 'CUDA  left out: $(or $(CUDA_MISSING),CUDA=$(CUDA))'
 
 cuda-check: needed-packages  ## build the CUDA backend by nvcc, warnings as errors, and link it with NVIDIA's own libraries
-	@$(if $(CUDA_LIBRARY),:,echo 'cuda-check: $(CUDA_MISSING)' >&2; false)
+	@$(if $(CUDA_LIBRARY),:,echo 'cuda-check: $(or $(CUDA_MISSING),CUDA=$(CUDA))' >&2; false)
 	$(AGAIN) $(CUDA_CHECKED)
 	@echo "1 passed, 0 failed: $(words $(CUDA_SOURCES)) sources for $(CUDA_ARCHS), nothing is undefined"
 
