@@ -8,6 +8,8 @@
 
 #include <boost/version.hpp>
 
+#include "device/cuda_library.h"
+
 namespace lockstep::cli {
 
 namespace {
@@ -66,13 +68,14 @@ std::string version_text() {
       "Boost         built with {}.{}.{}\n"
       "fmt           built with {}.{}.{}\n"
       "xxHash        built with {}.{}.{}, running {}.{}.{}\n"
-      "CUDA, NCCL    not built in\n",
+      "CUDA, NCCL    {}\n",
       LOCKSTEP_VERSION, LOCKSTEP_GIT, __VERSION__, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
       OMPI_RELEASE_VERSION, mpi_running(), H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE, hdf5_running(),
       DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH, dnnl->major, dnnl->minor, dnnl->patch,
       instruction_set(dnnl::get_effective_cpu_isa()), BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000,
       BOOST_VERSION % 100, FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100, XXH_VERSION_MAJOR,
-      XXH_VERSION_MINOR, XXH_VERSION_RELEASE, xxh / 10000, xxh / 100 % 100, xxh % 100);
+      XXH_VERSION_MINOR, XXH_VERSION_RELEASE, xxh / 10000, xxh / 100 % 100, xxh % 100,
+      device::cuda_library_path().value_or("not built in"));
 }
 
 }  // namespace lockstep::cli

@@ -20,6 +20,7 @@ namespace lockstep::comm {
 
 struct HostCommunicatorOptions {
   double limit_seconds = 600;  // for each call, from its beginning
+  double start_seconds = 600;  // for a library's ranks to find each other
   double grace_seconds = 5;    // for the others to say where they are, once a rank has given up
   Algorithm algorithm = Algorithm::automatic;  // of sums
   std::function<void()> no_node_memory = {};   // see HostSum; any thread

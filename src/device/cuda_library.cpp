@@ -14,22 +14,31 @@ namespace lockstep::device {
 
 namespace {
 
+std::filesystem::path place_beside_program() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "liblockstep_cuda.so";
+}
+
 std::string library_path() {
-  if (const char* given = std::getenv("LOCKSTEP_CUDA_LIBRARY"); given != nullptr && *given != '\0')
-    return given;
-  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  const std::array<std::filesystem::path, 2> places{
-      folder / "liblockstep_cuda.so", folder.parent_path() / "lib/lockstep/liblockstep_cuda.so"};
-  for (const auto& place : places) {
-    if (std::filesystem::exists(place)) return place;
-  }
+  if (const auto path = cuda_library_path()) return *path;
   throw Error(ExitCode::bad_config,
               fmt::format("this lockstep was built without CUDA (there is no {}): build it where nvcc, cuDNN "
                           "and NCCL are found (`make info`), or set train.device = cpu",
-                          places[0].string()));
+                          place_beside_program().string()));
 }
 
 }  // namespace
+
+std::optional<std::string> cuda_library_path() {
+  if (const char* given = std::getenv("LOCKSTEP_CUDA_LIBRARY"); given != nullptr && *given != '\0')
+    return given;
+  const std::filesystem::path beside = place_beside_program();
+  const std::array<std::filesystem::path, 2> places{
+      beside, beside.parent_path().parent_path() / "lib/lockstep" / beside.filename()};
+  for (const auto& place : places) {
+    if (std::filesystem::exists(place)) return place;
+  }
+  return std::nullopt;
+}
 
 CudaLibrary::CudaLibrary() : path_(library_path()) {
   handle_ = ::dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,13 @@ struct CudaBackend {
   std::unique_ptr<Device> (*open)(int place, double memory_share);
 };
 
+// Where the library is: LOCKSTEP_CUDA_LIBRARY if the environment has it, else beside the program or in
+// ../lib/lockstep. Nothing where there is none.
+std::optional<std::string> cuda_library_path();
+
 class CudaLibrary {
  public:
-  // Loads it (once loaded it stays), from LOCKSTEP_CUDA_LIBRARY if the environment has it, else from beside
-  // the program or from ../lib/lockstep. Throws Error(bad_config) that says what is missing.
+  // Loads it; once loaded it stays. Throws Error(bad_config) that says what is missing.
   CudaLibrary();
 
   const CudaBackend& backend() const;

@@ -13,7 +13,8 @@ namespace {
 // Looked at first: NVIDIA's libraries are half a gigabyte, too much to load in order to hear that there is no
 // GPU.
 bool has_driver() {
-  return std::filesystem::exists("/dev/nvidiactl") || std::getenv("LOCKSTEP_CUDA_LIBRARY") != nullptr;
+  const char* library = std::getenv("LOCKSTEP_CUDA_LIBRARY");
+  return std::filesystem::exists("/dev/nvidiactl") || (library != nullptr && *library != '\0');
 }
 
 }  // namespace

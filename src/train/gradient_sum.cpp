@@ -14,6 +14,8 @@ std::unique_ptr<comm::Communicator> gradient_communicator(const comm::MpiGroup& 
   comm::HostCommunicatorOptions options;
   // The watchdog knows more about a step that hangs: it comes first.
   options.limit_seconds = 2 * config.limits.step + 60;
+  // In start-up it knows less: the ranks' names come later.
+  options.start_seconds = config.limits.start / 2;
   if (device.kind() != "cpu") {
     options.keep_report = std::move(keep_report);
     return comm::open_device_communicator(ranks, device, options);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <new>
@@ -59,6 +60,7 @@ class Exit {
   // The same of the main thread, which others may wait for.
   [[noreturn]] void fail(ExitCode code, const std::string& reason) const {
     exit_within(std::chrono::seconds(4), code);
+    failing_ = true;
     const bool first = record_or_follow(code, reason);
     if (first && tell_peers_) tell_peers_(reason);
     comm::MpiSession::abandon(code);
@@ -87,7 +89,8 @@ class Exit {
 
   // Any outcome but an orderly one. False where it cannot be read: a file system that stumbles must not end a
   // save.
-  bool failed_already() const { return failure().has_value(); }
+  // False, too, while this rank tells the others of its own failure: nobody may end it meanwhile.
+  bool failed_already() const { return !failing_ && failure().has_value(); }
 
  private:
   std::optional<Outcome> failure() const {
@@ -128,6 +131,7 @@ class Exit {
   std::string token_;
   std::function<void(const Outcome&)> tell_;
   std::function<void(const std::string&)> tell_peers_;
+  mutable std::atomic<bool> failing_{false};
 };
 
 // Rank 0 lets others see that the owner of the run folder lives, and what it is doing.

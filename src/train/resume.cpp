@@ -58,7 +58,9 @@ void check_environments(const ResumeSetting& setting, const Learner& learner,
     if (exact) {
       throw AgreedError(
           ExitCode::bad_config,
-          fmt::format("train.reduction = exact needs the same environment everywhere: {}", text));
+          fmt::format("train.reduction = exact needs the same environment everywhere: {}; go on where it is "
+                      "as before, or set train.reduction = fast, or begin anew with --fresh",
+                      text));
     }
     if (setting.comm.rank() == 0) setting.log.warn(fmt::format("{}: results differ in rounding", text));
   };

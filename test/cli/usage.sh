@@ -15,6 +15,8 @@ check "a command far from all points to the help" complains 64 'lockstep --help'
 for name in compiler MPI HDF5 oneDNN Boost fmt xxHash CUDA; do
   check "--version tells $name" says "$name" "$lockstep" --version
 done
+check "--version tells where the CUDA backend is" says 'CUDA, NCCL    /some/where.so' \
+  env LOCKSTEP_CUDA_LIBRARY=/some/where.so "$lockstep" --version
 to_full_disk() { "$@" >/dev/full; }
 check "a full disk is noticed" exits 73 to_full_disk "$lockstep" --help
 

@@ -124,3 +124,10 @@ case_a_stopped_rank_is_named() {
   exits 76 wait "$job" || return 1
   grep -qE 'no progress in .* for 15 s: rank 1 on' "$run.log" && grep -q '^code=76' "$run"/outcome/* && poll 20 gone "$run"
 }
+
+case_ranks_that_do_not_meet_in_NCCL_say_so() {
+  local run=$scratch/unmet
+  FAKE_GPU_FAULT=ncclCommInitRankConfig:1:stall:1 exits 76 gpu_ranks 2 "$conf" --run.dir="$run" --limits.start=10 >"$run.log" 2>&1 ||
+    return 1
+  grep -qE 'call 0 \(the beginning of NCCL\): not done within 5 s' "$run.log"
+}

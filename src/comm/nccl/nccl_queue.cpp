@@ -101,7 +101,7 @@ std::string Queue::ask_nccl() const {
 
 void Queue::meet() {
   attempt([&] {
-    const double deadline = monotonic_seconds() + options_.limit_seconds;
+    const double deadline = monotonic_seconds() + options_.start_seconds;
     roll_->enter(0, "the beginning of NCCL");
     ncclUniqueId id{};
     if (roll_->rank() == 0) {
@@ -110,7 +110,7 @@ void Queue::meet() {
     }
     collectives::broadcast(*roll_, std::as_writable_bytes(std::span(&id, 1)), 0, deadline);
     handle_.begin(id, roll_->rank(), roll_->size());
-    settle(deadline);
+    settle(deadline, options_.start_seconds);
   });
 }
 
@@ -132,10 +132,9 @@ bool Queue::waits_for_peers() const {
   return !calls_.empty() && calls_.front()->end && calls_.front()->begin->done();
 }
 
-std::string Queue::late() const {
+std::string Queue::late(double limit) const {
   return fmt::format("{} within {:g} s",
-                     calls_.empty() || waits_for_peers() ? "not done" : "its GPU has not come to it",
-                     options_.limit_seconds);
+                     calls_.empty() || waits_for_peers() ? "not done" : "its GPU has not come to it", limit);
 }
 
 // The caller comes, and waits for nobody.
@@ -173,16 +172,17 @@ void Queue::look() {
     retire();
     describe();
     handle_.is_settled();
-    if (!calls_.empty() && monotonic_seconds() > since_ + options_.limit_seconds) throw Late(late());
+    if (!calls_.empty() && monotonic_seconds() > since_ + options_.limit_seconds)
+      throw Late(late(options_.limit_seconds));
     roll_->look_around();
   });
 }
 
-void Queue::settle(double deadline) {
+void Queue::settle(double deadline, double limit) {
   if (handle_.is_settled()) return;
   const WaitCount counted(*roll_->waits());
   do {
-    if (monotonic_seconds() > deadline) throw Late(late());
+    if (monotonic_seconds() > deadline) throw Late(late(limit));
     roll_->look_around();
     std::this_thread::sleep_for(nap);
   } while (!handle_.is_settled());
@@ -227,7 +227,7 @@ Pending Queue::start(std::string what, std::vector<device::Tensor> tensors,
 
 void Queue::run_nccl(const char* name, const std::function<ncclResult_t(ncclComm_t)>& function) {
   handle_.call(name, function);
-  settle(monotonic_seconds() + options_.limit_seconds);
+  settle(monotonic_seconds() + options_.limit_seconds, options_.limit_seconds);
 }
 
 // Until all calls are done.

@@ -73,11 +73,12 @@ class Queue final : public std::enable_shared_from_this<Queue> {
   void attempt(const Step& step);
   void describe();
   bool waits_for_peers() const;
-  std::string late() const;
+  std::string late(double limit) const;
   std::string ask_nccl() const;
   void go_on();
   void retire();
-  void settle(double deadline);
+  // Until NCCL is done with its last call; `limit` is what the error tells.
+  void settle(double deadline, double limit);
   std::unique_ptr<device::cuda::Event> place_in_stream();
   void drain();
   void end_handle();

@@ -50,6 +50,8 @@ class Conversation {
   bool connect(const Place& place) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
+    // To resolve a name may take longer than all of this may.
+    if (place.host != "localhost") hints.ai_flags = AI_NUMERICHOST;
     addrinfo* found = nullptr;
     if (::getaddrinfo(place.host.c_str(), place.port.c_str(), &hints, &found) != 0) return false;
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> list(found, &::freeaddrinfo);

@@ -14,9 +14,9 @@ constexpr std::size_t ras_bytes = std::size_t{1} << 20;
 std::string ras_address();
 
 // The verbose status of the job, with the marks of lines and printable ASCII only. Takes `limit` seconds at
-// most, beside the time to resolve a name other than localhost. Where the answer does not end by then, or is
-// longer than ras_bytes, a last line says that it is cut. Empty where nobody answers, or not as RAS does. Any
-// thread.
+// most. Where the answer does not end by then, or is longer than ras_bytes, a last line says that it is cut.
+// Empty where nobody answers, or not as RAS does, or where the address has a host's name other than
+// localhost: names are not resolved. Any thread.
 std::string ask_ras(const std::string& address, double limit);
 
 }  // namespace lockstep::comm::nccl

@@ -96,6 +96,7 @@ TEST_CASE("RAS: an answer, in parts and with odd characters", "[ras]") {
 
 TEST_CASE("RAS: nobody is there", "[ras]") {
   CHECK(ask_ras("localhost:1", long_enough).empty());
+  CHECK(ask_ras("a-name-that-is-not-resolved:1", long_enough).empty());
   CHECK(ask_ras("localhost", long_enough).empty());
   CHECK(ask_ras("[::1]:1", long_enough).empty());
   CHECK(ask_ras("", long_enough).empty());
