@@ -32,8 +32,13 @@ class NoAllocation {
 
 }  // namespace
 
+// AddressSanitizer's own would not go with the `delete` here.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return may_allocate ? std::malloc(bytes > 0 ? bytes : 1) : nullptr;
+}
+
 void* operator new(std::size_t bytes) {
-  void* const memory = may_allocate ? std::malloc(bytes > 0 ? bytes : 1) : nullptr;
+  void* const memory = operator new(bytes, std::nothrow);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
