@@ -36,7 +36,7 @@ TEST_CASE("driver: sums go on until one fails", "[.driver]") {
   const auto device = open_gpu();
   const device::Tensor data = device->zeros({1000});
   try {
-    const auto comm = open_nccl(group, *device, {.limit_seconds = 2, .grace_seconds = 2});
+    const auto comm = open_nccl(group, *device, {.limit_seconds = 2, .start_seconds = 2, .grace_seconds = 2});
     comm->announce(data);
     device->fill(1.f, data);
     for (int call = 1; call <= 5; ++call) {
