@@ -174,7 +174,7 @@ lint: lint-packages  ## formatting, clang-tidy, shellcheck, direction of depende
 	$(AGAIN) lint-checks
 
 sanitize: needed-packages  ## build with ASan and UBSan, run the unit, plugin core, MPI and fake GPU tests
-	$(AGAIN) ASAN=1 UBSAN=1 test SUITES="$(or $(SUITES),unit spank mpi stand-in nccl)"
+	$(AGAIN) ASAN=1 UBSAN=1 TEST_LIMIT=$(or $(TEST_LIMIT),600) test SUITES="$(or $(SUITES),unit spank mpi stand-in nccl)"
 
 asan: sanitize  ## the same, then a run of the trainer that is stopped and resumed again and again
 	@BUILD=$(ASAN_BUILD) test/training/sanitized
