@@ -25,8 +25,9 @@ ends_and_resumes() {
     return 1
   }
   grep -q '^code=76' "$run"/outcome/* && poll 20 gone "$run" || return 1
-  [[ -z $(find "$run" -name '*.tmp*' -print -quit) ]] || return 1
   exits 0 gpu_ranks 3 "$conf" --run.dir="$run" >"$run.log2" 2>&1 || return 1
+  # A rank that leaves at once may be in the middle of a small file: the next start takes that away.
+  [[ -z $(find "$run" -name '*.tmp*' -print -quit) ]] || return 1
   grep -q 'resumed from step 4' "$run.log2" && undisturbed && cmp "$scratch/undisturbed/metrics.csv" "$run/metrics.csv"
 }
 
