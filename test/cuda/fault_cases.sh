@@ -114,7 +114,7 @@ case_a_lost_GPU_is_named_and_the_run_is_one_to_requeue() {
 
 case_a_stopped_rank_is_named() {
   local run=$scratch/stopped job pid victim=''
-  gpu_ranks 3 "$conf" --run.dir="$run" --train.steps=100000 --checkpoint.every=4 --checkpoint.keep=1000 --limits.step=15 \
+  gpu_ranks 3 "$conf" --run.dir="$run" --train.steps=100000 --checkpoint.every=4 --checkpoint.keep=1000 --limits.step=15 --limits.checkpoint=15 \
     >"$run.log" 2>&1 &
   job=$!
   poll 60 more_rows_than "$run/metrics.csv" 5 || return 1
