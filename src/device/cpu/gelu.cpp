@@ -4,8 +4,7 @@
 
 #include "core/vector.h"
 #include "device/cpu/cpu_device.h"
-#include "device/cpu/parallel.h"
-#include "device/cpu/values.h"
+#include "device/cpu/map_elements.h"
 
 namespace lockstep::device {
 
@@ -50,27 +49,13 @@ void backward_range(const float* dy, const float* x, float* dx, std::int64_t cou
 
 void CpuDevice::gelu_forward(const Tensor& x, const Tensor& y) {
   require_shape(y, x.shape(), "gelu: y");
-  const cpu::Values from(x);
-  const cpu::Values to(y);
-  cpu::for_each_chunk(threads_, x.count(), cpu::elements_per_chunk,
-                      [=](std::int64_t first, std::int64_t last) {
-                        const auto input = from.read(first, last - first);
-                        forward_range(input.data(), to.write(first, last - first).data(), last - first);
-                      });
+  cpu::map_elements(threads_, x, y, forward_range);
 }
 
 void CpuDevice::gelu_backward(const Tensor& dy, const Tensor& x, const Tensor& dx) {
   require_shape(x, dy.shape(), "gelu backward: x");
   require_shape(dx, dy.shape(), "gelu backward: dx");
-  const cpu::Values gradient(dy);
-  const cpu::Values input(x);
-  const cpu::Values to(dx);
-  cpu::for_each_chunk(threads_, dy.count(), cpu::elements_per_chunk,
-                      [=](std::int64_t first, std::int64_t last) {
-                        const std::int64_t count = last - first;
-                        backward_range(gradient.read(first, count).data(), input.read(first, count).data(),
-                                       to.write(first, count).data(), count);
-                      });
+  cpu::map_elements(threads_, dy, x, dx, backward_range);
 }
 
 }  // namespace lockstep::device

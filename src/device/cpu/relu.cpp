@@ -1,7 +1,6 @@
 #include "core/vector.h"
 #include "device/cpu/cpu_device.h"
-#include "device/cpu/parallel.h"
-#include "device/cpu/values.h"
+#include "device/cpu/map_elements.h"
 
 namespace lockstep::device {
 
@@ -27,27 +26,13 @@ void backward_range(const float* dy, const float* y, float* dx, std::int64_t cou
 
 void CpuDevice::relu_forward(const Tensor& x, const Tensor& y) {
   require_shape(y, x.shape(), "relu: y");
-  const cpu::Values from(x);
-  const cpu::Values to(y);
-  cpu::for_each_chunk(threads_, x.count(), cpu::elements_per_chunk,
-                      [=](std::int64_t first, std::int64_t last) {
-                        const auto input = from.read(first, last - first);
-                        forward_range(input.data(), to.write(first, last - first).data(), last - first);
-                      });
+  cpu::map_elements(threads_, x, y, forward_range);
 }
 
 void CpuDevice::relu_backward(const Tensor& dy, const Tensor& y, const Tensor& dx) {
   require_shape(y, dy.shape(), "relu backward: y");
   require_shape(dx, dy.shape(), "relu backward: dx");
-  const cpu::Values gradient(dy);
-  const cpu::Values output(y);
-  const cpu::Values to(dx);
-  cpu::for_each_chunk(threads_, dy.count(), cpu::elements_per_chunk,
-                      [=](std::int64_t first, std::int64_t last) {
-                        const std::int64_t count = last - first;
-                        backward_range(gradient.read(first, count).data(), output.read(first, count).data(),
-                                       to.write(first, count).data(), count);
-                      });
+  cpu::map_elements(threads_, dy, y, dx, backward_range);
 }
 
 }  // namespace lockstep::device
