@@ -16,7 +16,7 @@ class Patience {
   // What `work` returns or throws; Error(peer_failed) that begins with `what` where it takes longer than the
   // limit. From then on every call fails at once: the next one would wait for the same. `work` owns what it
   // uses.
-  Facts run(std::string_view what, std::function<Facts()> work);
+  Facts run(std::string_view what, const std::function<Facts()>& work);
 
   // Some work never came back: its thread is still there, and would outlive main().
   bool lost() const { return lost_; }

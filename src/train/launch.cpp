@@ -20,6 +20,7 @@
 #include "core/memory_reserve.h"
 #include "core/pause.h"
 #include "core/process_exit.h"
+#include "core/within.h"
 #include "slurm/stop_signals.h"
 #include "train/event_log.h"
 #include "train/presence.h"
@@ -114,7 +115,9 @@ class Exit {
   // Whether this is the failure that will be read; else `code` becomes that one's.
   bool record_or_follow(ExitCode& code, const std::string& reason) const {
     const Outcome outcome{code, step(), reason, fmt::format("rank {} on {}", log_.rank(), log_.node())};
-    if (record(outcome)) {
+    // Told in any case: the run folder may be what gives no answer.
+    constexpr std::chrono::seconds patience{1};
+    if (within<bool>(patience, [this, outcome] { return record(outcome); }).value_or(true)) {
       log_.error(reason);
       tell(outcome);
       return true;

@@ -17,6 +17,7 @@
 #include "core/pause.h"
 #include "core/process_exit.h"
 #include "core/text.h"
+#include "core/within.h"
 #include "slurm/stop_signals.h"
 
 namespace lockstep::train {
@@ -24,6 +25,7 @@ namespace lockstep::train {
 namespace {
 
 constexpr std::string_view gpu_mark = "gpu:";
+constexpr std::chrono::milliseconds look_every{100};
 
 std::string describe(Phase phase, std::int64_t step) {
   switch (phase) {
@@ -70,7 +72,8 @@ Watchdog::Watchdog(const Config::Limits& limits, std::string node, int rank)
     : limits_(limits), node_(std::move(node)), main_thread_(::pthread_self()), rank_(rank) {
   install_stack_printer();
   place_.since = monotonic_seconds();
-  thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+  limits_thread_ = std::jthread([this](const std::stop_token& stop) { keep_limits(stop); });
+  folder_thread_ = std::jthread([this](const std::stop_token& stop) { look_into_folder(stop); });
 }
 
 Watchdog::~Watchdog() = default;
@@ -130,42 +133,51 @@ double Watchdog::limit(Phase phase) const {
   return limits_.start;
 }
 
-void Watchdog::watch(const std::stop_token& stop) {
+void Watchdog::keep_limits(const std::stop_token& stop) {
   slurm::accept_stop_signals();
-  double published = -1;
   while (!stop.stop_requested()) {
-    pause_for(std::chrono::milliseconds(100), stop);
+    pause_for(look_every, stop);
     Place place;
-    Run run;
-    bool known = false;
     {
       const std::lock_guard guard(mutex_);
       place = place_;
-      if (run_) {
-        run = *run_;
-        known = true;
-      }
     }
     if (stop.stop_requested()) return;
-    if (known && slurm::received_stop_signal() != 0 && run.failed_already()) {
+    if (monotonic_seconds() - place.since > limit(place.phase)) give_up(place);
+  }
+}
+
+void Watchdog::look_into_folder(const std::stop_token& stop) {
+  double published = -1;
+  while (!stop.stop_requested()) {
+    pause_for(look_every, stop);
+    Place place;
+    Run run;
+    {
+      const std::lock_guard guard(mutex_);
+      if (!run_) continue;
+      place = place_;
+      run = *run_;
+    }
+    if (stop.stop_requested()) return;
+    if (slurm::received_stop_signal() != 0 && run.failed_already()) {
       run.leave(ExitCode::peer_failed, "another rank failed");
     }
-    if (known && waits_in_vain(run)) run.leave(ExitCode::peer_failed, "another rank failed");
-    if (known && has_lost_next_rank(run, place)) {
+    if (waits_in_vain(run)) run.leave(ExitCode::peer_failed, "another rank failed");
+    if (has_lost_next_rank(run, place)) {
       const std::size_t next = (static_cast<std::size_t>(run.rank) + 1) % run.nodes.size();
       run.leave(
           ExitCode::peer_failed,
           fmt::format("rank {} on {} ended without a word: killed, or out of memory", next, run.nodes[next]));
     }
-    const double spent = monotonic_seconds() - place.since;
-    if (spent > limit(place.phase)) give_up(place);
     // At half the limit each rank that still runs leaves word where it is, for whoever gives up first.
-    if (known && spent > limit(place.phase) / 2 && published < place.since) {
+    const double spent = monotonic_seconds() - place.since;
+    if (spent > limit(place.phase) / 2 && published < place.since) {
       publish(run, place);
       published = place.since;
     }
     // A note of an earlier place would make a rank that has frozen since look alive.
-    if (known && published > 0 && published < place.since) {
+    if (published > 0 && published < place.since) {
       std::error_code ignored;
       std::filesystem::remove(run.folder / fmt::format("{}.{}", run.token, run.rank), ignored);
       published = -1;
@@ -262,6 +274,12 @@ std::string Watchdog::late_ranks(const Run& run, const Place& place) const {
   return "all ranks wait for each other: look at the network";
 }
 
+std::string Watchdog::late_ranks_if_told(const Run& run, const Place& place) const {
+  constexpr std::chrono::seconds patience{1};
+  const auto told = within<std::string>(patience, [this, run, place] { return late_ranks(run, place); });
+  return told.value_or(fmt::format("the file system of {} gives no answer", run.folder.string()));
+}
+
 void Watchdog::give_up(const Place& place) {
   std::unique_ptr<Run> run;
   int rank = 0;
@@ -275,8 +293,8 @@ void Watchdog::give_up(const Place& place) {
   exit_within(std::chrono::seconds(can_inquire ? 6 : 2), ExitCode::peer_failed);
   const std::string what =
       fmt::format("no progress in {} for {} s", describe(place.phase, place.step), limit(place.phase));
-  const std::string who =
-      run ? late_ranks(*run, place) : fmt::format("rank {} on {} never came to know its peers", rank, node_);
+  const std::string who = run ? late_ranks_if_told(*run, place)
+                              : fmt::format("rank {} on {} never came to know its peers", rank, node_);
   const std::string line =
       fmt::format("lockstep: error: {}: {}; stack of rank {} on {}:\n", what, who, rank, node_);
   (void)!::write(STDERR_FILENO, line.data(), line.size());

@@ -1,6 +1,7 @@
 // Contract C7: nothing hangs. Each phase of a run has a limit; past it the run says which ranks are late and
-// where, dumps stacks and leaves with exit code 76. The watchdog is a thread of its own, so that it also
-// works while the main thread is stuck in MPI, HDF5 or the file system.
+// where, dumps stacks and leaves with exit code 76. The watchdog has threads of its own, so that it also
+// works while the main thread is stuck in MPI, HDF5 or the file system: one for the limits, which waits for
+// nothing, and one that looks into the run folder, which may never answer.
 #pragma once
 
 #include <atomic>
@@ -65,13 +66,15 @@ class Watchdog {
     std::int64_t step = 0;
     double since = 0;
   };
-  void watch(const std::stop_token& stop);
+  void keep_limits(const std::stop_token& stop);
+  void look_into_folder(const std::stop_token& stop);
   double limit(Phase phase) const;
   bool has_lost_next_rank(const Run& run, const Place& place);
   bool waits_in_vain(const Run& run);
   void publish(const Run& run, const Place& place) const;
   bool waits() const;
   std::string doing(const Place& place) const;
+  std::string late_ranks_if_told(const Run& run, const Place& place) const;
   static std::string note_of(const Run& run, std::size_t rank);
   std::string late_ranks(const Run& run, const Place& place) const;
   [[noreturn]] void give_up(const Place& place);
@@ -83,12 +86,13 @@ class Watchdog {
   int rank_;
   Place place_;
   std::unique_ptr<Run> run_;
-  double missing_since_ = -1;  // of the watching thread alone, as the next two
+  double missing_since_ = -1;  // of the thread that looks into the folder alone, as the next two
   double waiting_since_ = -1;
   double next_look_ = 0;
   std::shared_ptr<const std::atomic<int>> waits_;
   std::shared_ptr<const std::atomic<double>> device_wait_;
-  std::jthread thread_;
+  std::jthread limits_thread_;  // ends after the other one, which may be stuck
+  std::jthread folder_thread_;
 };
 
 }  // namespace lockstep::train

@@ -134,6 +134,26 @@ case_a_rank_that_hangs_in_a_collective_write_is_named() {
     grep -qE '^reason=no progress in the checkpoint of step 4 for 3 s: .*rank 1 on [^;]* is still in the checkpoint of step 4' "$run"/outcome/*
 }
 
+ended() { ! kill -0 "$1" 2>/dev/null; }
+
+# From a step on nothing in the run folder comes to an end, neither the checkpoint nor what ranks tell each other there.
+case_a_file_system_that_hangs_ends_the_run() {
+  local run=$scratch/hangs job
+  LOCKSTEP_FAULT=@$run.fault LOCKSTEP_FAULT_MARKER=$run.struck preloaded=yes as_job 32 0 ranks 2 "$conf" --run.dir="$run" \
+    --train.steps=100000 --checkpoint.every=50 --limits.checkpoint=3 >"$run.log" 2>&1 &
+  job=$!
+  poll 60 more_rows_than "$run/metrics.csv" 2 || return 1
+  mkfifo "$run/watch/32.0.0" "$run/watch/32.0.1"
+  echo "fsync:1:all:stall:${run##*/}/" >"$run.fault"
+  poll 60 test -e "$run.struck0" || return 1
+  poll 15 ended "$job" || {
+    pids_of "run.dir=$run" | xargs -r kill -KILL
+    return 1
+  }
+  exits 76 wait "$job" &&
+    grep -qE "no progress in the checkpoint of step [0-9]+ for 3 s: the file system of $run/watch gives no answer; stack of rank" "$run.log"
+}
+
 case_a_checkpoint_of_another_model_is_refused_with_the_first_difference() {
   local run=$scratch/other-model before
   cp -R "$reference" "$run"
