@@ -53,8 +53,9 @@ void MpiGroup::check(int status, std::string_view what) const {
   int length = 0;
   MPI_Error_string(status, text.data(), &length);
   text.resize(static_cast<std::size_t>(length));
-  throw Error(ExitCode::peer_failed, fmt::format("rank {} of {} on {}: MPI cannot {}: {}", rank_, size_,
-                                                 hosts_.empty() ? host_name() : host(rank_), what, text));
+  throw Error(ExitCode::peer_failed,
+              fmt::format("rank {} on {} of {}: MPI cannot {}: {}", rank_,
+                          hosts_.empty() ? host_name() : host(rank_), size_, what, text));
 }
 
 void MpiGroup::barrier() {

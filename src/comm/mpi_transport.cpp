@@ -221,8 +221,8 @@ class MpiTransport final : public Transport {
     MPI_Error_string(status, text.data(), &length);
     text.resize(static_cast<std::size_t>(length));
     throw Error(ExitCode::peer_failed,
-                fmt::format("rank {} of {} on {}: MPI cannot {} with rank {} on {}: {}", rank_, size(),
-                            host(rank_), what, message.peer, host(message.peer), text));
+                fmt::format("rank {} on {} of {}: MPI cannot {} with rank {} on {}: {}", rank_, host(rank_),
+                            size(), what, message.peer, host(message.peer), text));
   }
 
   MPI_Comm comm_ = MPI_COMM_NULL;

@@ -8,6 +8,9 @@
 
 namespace lockstep {
 
+// "rank 3 on n2: text", once: many an error begins so by itself.
+std::string with_rank(int rank, std::string_view node, std::string_view text);
+
 class Log {
  public:
   // `node` is this rank's node name. Only rank 0 writes info lines: they tell the story of the whole run.
@@ -25,10 +28,10 @@ class Log {
   }
   // Warnings and errors come from any rank and say which.
   void warn(std::string_view text) const {
-    write(fmt::format("lockstep: warning: rank {} on {}: {}\n", rank_, node_, text));
+    write(fmt::format("lockstep: warning: {}\n", with_rank(rank_, node_, text)));
   }
   void error(std::string_view text) const {
-    write(fmt::format("lockstep: error: rank {} on {}: {}\n", rank_, node_, text));
+    write(fmt::format("lockstep: error: {}\n", with_rank(rank_, node_, text)));
   }
 
   // The launcher's word for the rank holds until the ranks have been put in order. Before other threads log.

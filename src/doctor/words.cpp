@@ -7,6 +7,7 @@
 #include <array>
 
 #include "core/json.h"
+#include "core/log.h"
 
 namespace lockstep::doctor {
 
@@ -63,8 +64,8 @@ void tell_problems(Section& section) {
   for (const RankFacts* rank : first) {
     const int others = count[rank->problem] - 1;
     section.fail(rank->code,
-                 fmt::format("{}{}: {}", name_of(*rank),
-                             others == 0 ? "" : fmt::format(" (and {} more)", others), rank->problem));
+                 others == 0 ? with_rank(rank->rank, rank->node, rank->problem)
+                             : fmt::format("{} (and {} more): {}", name_of(*rank), others, rank->problem));
   }
 }
 

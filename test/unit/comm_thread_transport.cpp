@@ -58,7 +58,7 @@ TEST_CASE("a message between threads of another length than wanted is told at th
                                                                             : transport->receive(0, 0, data);
                                  transport->wait(ticket, soon());
                                }),
-                      Catch::Contains("rank 1 of 2 on n1 expects 5 bytes from rank 0 on n0, which sent 4"));
+                      Catch::Contains("rank 1 on n1 of 2 expects 5 bytes from rank 0 on n0, which sent 4"));
 }
 
 TEST_CASE("a wait between threads ends at its time and by interrupt, and the message stays") {

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/files.h"
+#include "core/log.h"
 #include "core/subprocess.h"
 #include "core/text.h"
 #include "temp_folder.h"
@@ -14,6 +15,12 @@ TEST_CASE("a text becomes one line", "[core]") {
   CHECK(one_line("a\nb\r\nc, d") == "a b  c, d");
   CHECK(one_line("a\nb, c", ';', ",") == "a;b; c");
   CHECK(one_line("").empty());
+}
+
+TEST_CASE("a rank is named once in a line", "[core]") {
+  CHECK(with_rank(1, "n2", "no memory") == "rank 1 on n2: no memory");
+  CHECK(with_rank(1, "n2", "rank 1 on n2 of 4: call 7") == "rank 1 on n2 of 4: call 7");
+  CHECK(with_rank(1, "n2", "rank 0 on n1 gave up") == "rank 1 on n2: rank 0 on n1 gave up");
 }
 
 TEST_CASE("split keeps empty parts and gives none for an empty text", "[core]") {
