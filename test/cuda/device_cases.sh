@@ -64,6 +64,12 @@ case_memory_of_the_host_that_cannot_be_locked() {
   grep -q 'MiB of the host.s memory cannot be page-locked for copies to and from the GPU: ask Slurm for more memory' "$run.log"
 }
 
+case_a_GPU_without_free_memory() {
+  local run=$scratch/nothing-free
+  FAKE_GPU_MEMORY_MIB=1 exits 78 gpu_ranks 0 "$conf" --run.dir="$run" >"$run.log" 2>&1
+  grep -q "2.0 MiB of the GPU's memory cannot be had (1.0 MiB of 1.0 MiB are free): does another process use it" "$run.log"
+}
+
 # At the start, while the model is built, and in a step, where rank 0 waits for the sum of the gradients.
 case_out_of_memory_on_one_rank() {
   local run=$scratch/full

@@ -42,16 +42,19 @@ std::shared_ptr<Pool> make_device_pool(double share) {
   check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
   const std::size_t bytes = static_cast<std::size_t>(share * static_cast<double>(free)) / page * page;
   const auto text = [](std::size_t size) { return human_bytes(static_cast<double>(size)); };
+  const auto refused = [&](std::size_t wanted, const std::string& remedy) {
+    return Error(ExitCode::bad_config,
+                 fmt::format("{} of the GPU's memory cannot be had ({} of {} are free): does another process "
+                             "use it? See nvidia-smi{}",
+                             text(wanted), text(free), text(total), remedy));
+  };
+  if (bytes == 0) throw refused(page, "");
   std::shared_ptr<DeviceMemory> memory;
   try {
     memory = std::make_shared<DeviceMemory>(bytes);
   } catch (const Error& error) {
     if (error.code() != ExitCode::bad_config) throw;
-    throw Error(
-        ExitCode::bad_config,
-        fmt::format("{} of the GPU's memory cannot be had ({} of {} are free): does another process use "
-                    "it? See nvidia-smi, or set train.device_memory to less than {}",
-                    text(bytes), text(free), text(total), share));
+    throw refused(bytes, fmt::format(", or set train.device_memory to less than {}", share));
   }
   PoolOptions options;
   options.place = "this process's part of the GPU's memory";
