@@ -85,13 +85,15 @@ int doctor_command(std::span<const std::string> args) {
   options.add_options()("help,h", "print this help")(
       "comm", "all-reduce in every size, from 4 KiB to 256 MiB, and way")(
       "json", "print JSON: what was found on each rank, and what is said about it")(
+      "device", po::value<std::string>()->value_name("KIND"),
+      "auto, cpu or cuda: short for --train.device=KIND; without CONFIG, auto")(
       "dir", po::value<std::string>()->default_value("")->value_name("DIR"),
       "measure the file system of this folder; default: run.dir of CONFIG, else this folder")(
       "only", po::value<std::string>()->value_name("PART,..."), "only these parts (below)")(
       "limit", po::value<double>()->default_value(30, "30")->value_name("SECONDS"),
       "how long a part may take, or a rank be late, before it is given up")(
       "config", po::value(&config)->value_name("CONFIG"), "the run's configuration (also as a plain word)");
-  const ConfigWords words = sort_config_words(args);
+  ConfigWords words = sort_config_words(args);
   const po::variables_map given = parse_arguments(words.options, options, "lockstep doctor", 1, "config");
   if (given.count("help") != 0) {
     print_help(options);
@@ -103,7 +105,13 @@ int doctor_command(std::span<const std::string> args) {
     throw Error(ExitCode::usage,
                 fmt::format("lockstep doctor: --limit {}: wanted 1 to 3600 seconds", chosen.limit));
   }
+  if (given.count("device") != 0) chosen.device = given["device"].as<std::string>();
+  if (chosen.device != "auto" && chosen.device != "cpu" && chosen.device != "cuda") {
+    throw Error(ExitCode::usage,
+                fmt::format("lockstep doctor: --device {}: wanted auto, cpu or cuda", chosen.device));
+  }
   if (!config.empty()) {
+    if (given.count("device") != 0) words.overrides.push_back("--train.device=" + chosen.device);
     try {
       chosen.resolved = train::resolve_config(config, words.overrides);
     } catch (const Error& error) {
@@ -115,6 +123,7 @@ int doctor_command(std::span<const std::string> args) {
                 fmt::format("lockstep doctor: {} belongs to a configuration, and none is given",
                             words.overrides.front()));
   }
+  if (chosen.resolved) chosen.device = chosen.resolved->config.train.device;
   if (given.count("only") != 0) chosen.only = chosen_probes(given["only"].as<std::string>());
   chosen.folder = given["dir"].as<std::string>();
   if (chosen.folder.empty()) chosen.folder = chosen.resolved ? chosen.resolved->config.run.dir : ".";

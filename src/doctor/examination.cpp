@@ -109,10 +109,18 @@ Section tell_interrupted(const Probe& probe, const Findings& findings, const Err
   return section;
 }
 
+bool is_wanted(const Probe& probe, const ExaminationOptions& options) {
+  const auto is_named = [&](const Probe& some) {
+    return options.only.empty() || options.only.count(std::string(some.name)) != 0;
+  };
+  const auto needs_it = [&](const Probe& other) { return other.needs_device && is_named(other); };
+  return is_named(probe) || (probe.name == "device" && std::ranges::any_of(probes(), needs_it));
+}
+
 ExitCode run_probes(const ExaminationOptions& options, Context& context) {
   Report report;
   for (const Probe& probe : probes()) {
-    if (!options.only.empty() && options.only.count(std::string(probe.name)) == 0) continue;
+    if (!is_wanted(probe, options)) continue;
     try {
       run_probe(probe, context);
     } catch (const Error& error) {
@@ -154,16 +162,12 @@ int examine(const ExaminationOptions& options) {
   alarm.reset();
 
   Patience patience(options.limit);
-  Context context{allocation,
-                  options.resolved ? &*options.resolved : nullptr,
-                  options.folder,
-                  options.software,
-                  threads_of(options, allocation),
-                  meeting,
-                  patience,
-                  *messages,
-                  communicators,
-                  {}};
+  Context context{allocation,     options.resolved ? &*options.resolved : nullptr,
+                  options.folder, options.software,
+                  options.device, threads_of(options, allocation),
+                  meeting,        patience,
+                  *group,         *messages,
+                  communicators,  {}};
   ExitCode code = ExitCode::finished;
   try {
     code = run_probes(options, context);

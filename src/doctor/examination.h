@@ -11,9 +11,10 @@ namespace lockstep::doctor {
 
 struct ExaminationOptions {
   std::optional<train::ResolvedConfig> resolved;
-  std::string folder;          // where the run's files lie or would lie
-  std::string software;        // lines of names and versions
-  std::set<std::string> only;  // names of probes; empty: all
+  std::string folder;           // where the run's files lie or would lie
+  std::string software;         // lines of names and versions
+  std::string device = "auto";  // as train.device
+  std::set<std::string> only;   // names of probes; empty: all
   bool whole_communication = false;
   bool json = false;
   double limit = 30;  // seconds that a probe or a rank may be late

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,8 +13,10 @@
 
 #include "comm/choice.h"
 #include "comm/host_communicator.h"
+#include "comm/mpi_group.h"
 #include "comm/transport.h"
 #include "core/error.h"
+#include "doctor/compute_device.h"
 #include "doctor/facts.h"
 #include "doctor/meeting.h"
 #include "doctor/patience.h"
@@ -54,13 +57,19 @@ struct Context {
   const train::ResolvedConfig* resolved;  // null: no configuration was given
   std::string folder;                     // where the run's files would lie
   std::string software;                   // lines of names and versions
+  std::string device_kind;                // as train.device
   int threads;                            // of one rank
   Meeting& meeting;
   Patience& patience;
-  comm::Transport& messages;  // for what a probe says to other ranks; used by one probe at a time
+  const comm::MpiGroup& group;  // of all ranks
+  comm::Transport& messages;    // for what a probe says to other ranks; used by one probe at a time
   // The one that training takes first; where all are asked for, one for each algorithm after it.
   const std::map<comm::Algorithm, std::unique_ptr<comm::HostCommunicator>>& communicators;
   Findings findings;  // of the probes before, and of the stages of this one before
+  // Of this rank, from the device probe; none, where that has failed or has not run: whoever would compute on
+  // it finds nothing.
+  std::optional<ComputeDevice> device = {};
+  bool on_gpu() const { return device && device->gpu; }
 
   int rank() const { return meeting.rank(); }
   int size() const { return meeting.size(); }
@@ -82,6 +91,7 @@ struct Probe {
   std::vector<Stage> (*stages)();
   // On rank 0, from data alone. `section.ranks` are the facts of all ranks.
   void (*report)(const Findings& findings, Section& section);
+  bool needs_device = false;  // the device probe runs before it, even if only this one is asked for
 };
 
 std::span<const Probe> probes();

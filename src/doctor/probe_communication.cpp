@@ -2,18 +2,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <optional>
 #include <set>
 
-#include "comm/host_collectives.h"
+#include "comm/open_communicator.h"
 #include "comm/room.h"
 #include "core/clock.h"
 #include "core/text.h"
 #include "device/cpu/cpu_device.h"
 #include "doctor/alarm.h"
 #include "doctor/communication.h"
+#include "doctor/compute_device.h"
 #include "doctor/machine.h"
 #include "doctor/network.h"
 #include "doctor/probes.h"
@@ -26,10 +25,6 @@ namespace {
 constexpr int port_tag = 1003;
 constexpr double tcp_seconds = 0.8;
 constexpr std::size_t most_pairs = 8;
-constexpr double long_enough = 0.2;  // seconds for one size
-constexpr int least_rounds = 2;
-constexpr int most_rounds = 500;
-constexpr std::int64_t largest = std::int64_t{256} << 20;
 
 // The first rank of each network, in the order of ranks.
 std::vector<const RankFacts*> network_heads(const Findings& findings) {
@@ -105,56 +100,13 @@ void measure_tcp(Context& context, Facts& mine) {
   }
 }
 
-bool measures_all(const Context& context) {
-  return context.communicators.size() > 1;
-}
-
-std::vector<std::int64_t> sizes_for(const Context& context) {
-  std::vector<std::int64_t> sizes;
-  if (measures_all(context)) {
-    for (std::int64_t size = 4096; size <= largest; size *= 4) sizes.push_back(size);
-    return sizes;
-  }
-  sizes = {4096, std::int64_t{1} << 20, std::int64_t{16} << 20};
-  if (const auto model = context.findings.find("model"); model != context.findings.end()) {
-    if (const auto bytes = number_of(model->second.front().facts, "gradient_bytes")) {
-      sizes.push_back(std::min(largest, static_cast<std::int64_t>(*bytes) / 4 * 4));
-    }
-  }
-  std::sort(sizes.begin(), sizes.end());
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-  return sizes;
-}
-
-// One number of rank 0's on every rank.
-double from_first(Context& context, double value, double deadline) {
-  comm::RoomFor<double> room(context.messages, 1);
-  room.values().front() = value;
-  comm::collectives::broadcast(context.messages, room.bytes(), 0, deadline);
-  return room.values().front();
-}
-
-// Seconds for one sum, as rank 0 sees it; how often it is repeated, and whether at all, is rank 0's to say.
-double time_sum(Context& context, const std::function<void()>& sum, double deadline) {
-  const auto timed = [&](int rounds) {
-    comm::collectives::barrier(context.messages, deadline);
-    const double begin = monotonic_seconds();
-    for (int round = 0; round < rounds; ++round) sum();
-    return (monotonic_seconds() - begin) / rounds;
-  };
-  const double once = timed(1);  // opens connections
-  const double wanted =
-      std::clamp(std::ceil(long_enough / std::max(once, 1e-6)), double{least_rounds}, double{most_rounds});
-  return timed(static_cast<int>(from_first(context, wanted, deadline)));
-}
-
 // The library's own sum knows no limit.
 void sum_once(Context& context, comm::Algorithm algorithm, const device::Tensor& data) {
   std::optional<Alarm> alarm;
   if (algorithm == comm::Algorithm::mpi) {
     alarm.emplace(context.patience.limit(),
-                  fmt::format("rank {} of {} on {}: MPI_Allreduce of {} has not ended within {:.0f} s",
-                              context.rank(), context.size(), context.meeting.host(context.rank()),
+                  fmt::format("rank {} on {} of {}: MPI_Allreduce of {} has not ended within {:.0f} s",
+                              context.rank(), context.meeting.host(context.rank()), context.size(),
                               human_bytes(static_cast<double>(data.bytes())), context.patience.limit()));
   }
   context.communicators.at(algorithm)->all_reduce(data).wait();
@@ -167,70 +119,64 @@ std::string what_auto_takes(const Context& context, std::int64_t bytes) {
   return fmt::format("{}{}", comm::name_of(choice.algorithm), choice.two_levels ? ", two levels" : "");
 }
 
+// In the host's memory: all ways where all are asked for, else the one of training on CPUs.
 void measure_sums(Context& context, Facts& mine) {
-  if (context.size() == 1) return;
+  const bool all = context.communicators.size() > 1;
+  if (context.size() == 1 || (context.on_gpu() && !all)) return;
   device::CpuDevice cpu(context.threads);
   for (const auto& [algorithm, communicator] : context.communicators) {
-    // A quarter of the limit for each: what comes next for all sizes is far below the rest.
-    const double end = monotonic_seconds() + context.patience.limit() / 4;
-    const double deadline = monotonic_seconds() + context.patience.limit();
-    double before = 0, size_before = 0;
-    for (const std::int64_t size : sizes_for(context)) {
-      // Smaller ones are a matter of latency, whatever their size.
-      const double grown = static_cast<double>(size) / std::max(size_before, 256. * 1024);
-      const double expected = 3 * before * grown;
-      const bool goes_on = expected < end - monotonic_seconds();
-      if (from_first(context, goes_on ? 1 : 0, deadline) == 0) {
-        mine[fmt::format("left_out_from.{}", comm::name_of(algorithm))] = fmt::format("{}", size);
-        break;
-      }
-      const auto data = cpu.zeros({size / static_cast<std::int64_t>(sizeof(float))});
-      const double seconds = time_sum(
-          context, [&, which = algorithm] { sum_once(context, which, data); }, deadline);
-      before = seconds;
-      size_before = static_cast<double>(size);
-      if (context.rank() != 0) continue;
-      mine[fmt::format("all_reduce.{}.{:012}", comm::name_of(algorithm), size)] =
-          fmt::format("{:.6g}", seconds);
-      if (algorithm == comm::Algorithm::automatic) {
-        mine[fmt::format("auto_takes.{:012}", size)] = what_auto_takes(context, size);
-      }
+    const std::string name(comm::name_of(algorithm));
+    const auto sum = [&, which = algorithm](const device::Tensor& data) { sum_once(context, which, data); };
+    time_sums(context, {name, all, cpu, sum}, mine);
+    if (algorithm != comm::Algorithm::automatic) continue;
+    for (const SumTime& time : sum_times(mine, name)) {
+      mine[fmt::format("auto_takes.{:012.0f}", time.bytes)] =
+          what_auto_takes(context, static_cast<std::int64_t>(time.bytes));
     }
   }
 }
 
-}  // namespace
-
-double bus_rate(double bytes, double seconds, std::size_t ranks) {
-  const auto r = static_cast<double>(ranks);
-  return 2 * (r - 1) / r * bytes / seconds;
-}
-
-std::vector<SumTime> sum_times(const Facts& facts, const std::string& algorithm) {
-  const std::string prefix = fmt::format("all_reduce.{}.", algorithm);
-  std::vector<SumTime> times;
-  for (const auto& [key, value] : facts) {
-    if (!key.starts_with(prefix)) continue;
-    const auto bytes = parse_int(key.substr(prefix.size()));
-    const auto seconds = parse_double(value);
-    if (bytes && seconds) times.push_back({static_cast<double>(*bytes), *seconds});
+// A GPU that has not answered is asked no more, on no rank.
+void require_answers(Context& context, Facts&) {
+  if (context.on_gpu() && context.patience.lost()) {
+    throw Error(ExitCode::peer_failed, "sums by NCCL: not tried after that");
   }
-  return times;
 }
 
-namespace {
+// As training on GPUs does it.
+void measure_nccl(Context& context, Facts& mine) {
+  if (context.size() == 1 || !context.on_gpu()) return;
+  const double limit = context.patience.limit();
+  const Alarm alarm(
+      3 * limit,
+      fmt::format("rank {} on {} of {}: CUDA or NCCL has not come back within {:.0f} s", context.rank(),
+                  context.meeting.host(context.rank()), context.size(), 3 * limit));
+  const auto gpu = context.device->open();
+  comm::HostCommunicatorOptions with;
+  with.limit_seconds = limit;
+  with.start_seconds = limit;
+  with.grace_seconds = limit / 2;
+  const auto communicator = comm::open_device_communicator(context.group, *gpu, with);
+  const auto sum = [&](const device::Tensor& data) { communicator->all_reduce(data).wait(); };
+  time_sums(context, {std::string(nccl_way), context.communicators.size() > 1, *gpu, sum}, mine);
+}
 
 // `tcp`: bytes per second, 0 where it is not known.
-void report_sums(const Facts& first, comm::Algorithm algorithm, double tcp, Section& section) {
-  const std::string name(comm::name_of(algorithm));
+void report_sums(const Facts& first, const std::string& name, double tcp, Section& section) {
   for (const SumTime& time : sum_times(first, name)) {
-    const std::string taken = text_of(first, fmt::format("auto_takes.{:012.0f}", time.bytes));
+    const std::string taken = name != comm::name_of(comm::Algorithm::automatic)
+                                  ? ""
+                                  : text_of(first, fmt::format("auto_takes.{:012.0f}", time.bytes));
     const double rate = bus_rate(time.bytes, time.seconds, section.ranks.size());
     section.rows.push_back(
         {fmt::format("{} {}", name, human_bytes(time.bytes)),
          fmt::format("{:>9.3f} ms  busbw {:>7.3f} GB/s{}{}", time.seconds * 1e3, rate / 1e9,
                      tcp > 0 ? fmt::format("  {:>4.0f} % of TCP", 100 * rate / tcp) : "",
-                     algorithm == comm::Algorithm::automatic ? "  by " + taken : "")});
+                     taken.empty() ? "" : "  by " + taken)});
+  }
+  if (const auto from = number_of(first, "left_out_from." + name)) {
+    section.rows.push_back(
+        {name, fmt::format("from {} on not measured: it would take too long (--limit)", human_bytes(*from))});
   }
 }
 
@@ -259,13 +205,10 @@ void report(const Findings&, Section& section) {
     }
   }
   const double rate = tcp.count > 0 ? tcp.worst : 0;
+  // NCCL's way between GPUs need not be this link.
+  report_sums(first, std::string(nccl_way), 0, section);
   for (const comm::Algorithm algorithm : comm::algorithms) {
-    report_sums(first, algorithm, rate, section);
-    const std::string name(comm::name_of(algorithm));
-    if (const auto from = number_of(first, "left_out_from." + name)) {
-      section.rows.push_back({name, fmt::format("from {} on not measured: it would take too long (--limit)",
-                                                human_bytes(*from))});
-    }
+    report_sums(first, std::string(comm::name_of(algorithm)), rate, section);
   }
 }
 
@@ -274,9 +217,9 @@ void report(const Findings&, Section& section) {
 Probe communication_probe() {
   return {"communication", "rate of all-reduce by size, and of TCP on the same link",
           [] {
-            return std::vector<Stage>{{measure_tcp}, {measure_sums}};
+            return std::vector<Stage>{{measure_tcp}, {measure_sums}, {require_answers}, {measure_nccl}};
           },
-          report};
+          report, true};
 }
 
 }  // namespace lockstep::doctor

@@ -6,10 +6,9 @@
 #include <memory>
 #include <optional>
 
-#include "core/clock.h"
 #include "core/text.h"
 #include "data/dataset.h"
-#include "device/cpu/cpu_device.h"
+#include "doctor/compute_device.h"
 #include "doctor/probes.h"
 #include "train/data_check.h"
 #include "train/gradient_sum.h"
@@ -19,8 +18,8 @@ namespace lockstep::doctor {
 
 namespace {
 
-constexpr double long_enough = 1;  // second
-constexpr int most_rounds = 20;
+constexpr double long_enough = 0.5;  // seconds
+constexpr int most_rounds = 64;
 
 // Made-up samples of the right shape: the time of a micro-batch does not depend on what is in it.
 data::Batch made_up_batch(const data::Dataset& dataset, std::int64_t size) {
@@ -36,24 +35,18 @@ data::Batch made_up_batch(const data::Dataset& dataset, std::int64_t size) {
   return batch;
 }
 
-Facts measure_model(const train::Config& config, int threads, const data::Dataset& dataset) {
-  train::Learner learner(config, std::make_unique<device::CpuDevice>(threads), dataset.sample_shape(),
-                         dataset.outputs());
+Facts measure_model(const train::Config& config, const ComputeDevice& on, const data::Dataset& dataset) {
+  train::Learner learner(config, on.open(), dataset.sample_shape(), dataset.outputs());
   const data::Batch batch = made_up_batch(dataset, std::min(config.train.micro_batch, dataset.size()));
-  learner.train(batch, 0, false);  // generates the code
-  int rounds = 0;
-  const double begin = monotonic_seconds();
-  double took = 0;
-  for (; took < long_enough && rounds < most_rounds; took = monotonic_seconds() - begin) {
-    learner.train(batch, 0, false);
-    ++rounds;
-  }
+  const auto pass = [&] { learner.train(batch, 0, false); };
+  pass();  // generates the code
+  const double seconds = seconds_of(learner.device(), pass, long_enough, most_rounds);
   const std::size_t sent = size_of(train::gradient_wire(config.comm));
   return {
       {"parameters", fmt::format("{}", learner.parameter_count())},
       {"gradient_bytes", fmt::format("{}", learner.gradients().count() * static_cast<std::int64_t>(sent))},
       {"state_bytes", fmt::format("{}", learner.snapshot().bytes())},
-      {"micro_batch_seconds", fmt::format("{:.6g}", took / rounds)}};
+      {"micro_batch_seconds", fmt::format("{:.6g}", seconds)}};
 }
 
 std::vector<Stage> stages() {
@@ -74,10 +67,10 @@ std::vector<Stage> stages() {
     train::check_fits(config, **dataset);
   };
   const auto measure = [dataset](Context& context, Facts& mine) {
-    if (context.resolved == nullptr) return;
+    if (context.resolved == nullptr || !context.device) return;
     mine.merge(context.patience.run("forward and backward pass",
-                                    [dataset, config = context.resolved->config, threads = context.threads] {
-                                      return measure_model(config, threads, **dataset);
+                                    [dataset, config = context.resolved->config, on = *context.device] {
+                                      return measure_model(config, on, **dataset);
                                     }));
   };
   return {{open}, {measure}};
@@ -118,7 +111,7 @@ void report(const Findings&, Section& section) {
 }  // namespace
 
 Probe model_probe() {
-  return {"model", "time, gradients and checkpoint size of the configured model", stages, report};
+  return {"model", "time, gradients and checkpoint size of the configured model", stages, report, true};
 }
 
 }  // namespace lockstep::doctor

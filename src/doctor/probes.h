@@ -9,6 +9,7 @@ Probe allocation_probe();
 Probe software_probe();
 Probe interface_probe();
 Probe clock_probe();
+Probe device_probe();
 Probe compute_probe();
 Probe model_probe();
 Probe communication_probe();

@@ -33,12 +33,6 @@ std::vector<std::int64_t> extents(const device::Shape& shape) {
   return {sizes.begin(), sizes.end()};
 }
 
-// The type that a network is computed in.
-device::DType type_of(const std::string& precision) {
-  if (precision == "bf16") return device::DType::bf16;
-  return precision == "fp16" ? device::DType::f16 : device::DType::f32;
-}
-
 device::Activation activation_of(const std::string& name) {
   return name == "gelu" ? device::Activation::gelu : device::Activation::relu;
 }
@@ -65,6 +59,11 @@ device::Tensor target_of(const device::Tensor& targets, std::int64_t row) {
 
 }  // namespace
 
+device::DType compute_type(const Config::Train& config) {
+  if (config.precision == "bf16") return device::DType::bf16;
+  return config.precision == "fp16" ? device::DType::f16 : device::DType::f32;
+}
+
 Learner::Learner(const Config& config, std::unique_ptr<device::Device> device,
                  const std::vector<std::int64_t>& sample_shape, std::int64_t outputs)
     : seed_(config.run.seed),
@@ -76,7 +75,7 @@ Learner::Learner(const Config& config, std::unique_ptr<device::Device> device,
                                    config.model.depth, activation_of(config.model.activation)};
   const device::MemoryUse parameters(*device_, parameters_use);
   model_ = models::make_model(config.model.name, model, sample_shape, outputs, seed_, *device_,
-                              type_of(config.train.precision));
+                              compute_type(config.train));
   const optim::OptimizerOptions optimizer{config.optim.momentum, config.optim.weight_decay,
                                           config.optim.beta1, config.optim.beta2, config.optim.eps};
   const device::MemoryUse state(*device_, optimizer_use);

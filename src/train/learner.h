@@ -24,6 +24,9 @@
 
 namespace lockstep::train {
 
+// The type that a network is computed in.
+device::DType compute_type(const Config::Train& config);
+
 // What a training pass over a micro-batch leaves on the device, which may still be at work on it.
 struct Trained {
   device::Tensor sums;        // Device::read_loss

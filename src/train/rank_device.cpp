@@ -24,7 +24,15 @@ std::vector<device::GpuView> gather_views(comm::Group& ranks, const std::vector<
   return views;
 }
 
-void require_one_kind(const comm::Group& ranks, const std::vector<device::GpuView>& views) {
+std::vector<std::string> nodes_of(const comm::Group& ranks) {
+  std::vector<std::string> nodes;
+  for (int rank = 0; rank < ranks.size(); ++rank) nodes.push_back(ranks.host(rank));
+  return nodes;
+}
+
+}  // namespace
+
+void require_one_kind(std::span<const device::GpuView> views, std::span<const std::string> nodes) {
   const auto has = [](const device::GpuView& view) { return view.ids.empty() ? "no GPU" : "GPUs"; };
   for (std::size_t rank = 1; rank < views.size(); ++rank) {
     if (views[rank].ids.empty() == views[0].ids.empty()) continue;
@@ -32,32 +40,29 @@ void require_one_kind(const comm::Group& ranks, const std::vector<device::GpuVie
         ExitCode::bad_config,
         fmt::format("rank {} on {} has {}, rank 0 on {} has {}: all ranks need the same kind of "
                     "device; ask for GPUs on all nodes, or set train.device = cpu",
-                    rank, ranks.host(static_cast<int>(rank)), has(views[rank]), ranks.host(0),
-                    has(views[0])));
+                    rank, nodes[rank], has(views[rank]), nodes[0], has(views[0])));
   }
 }
 
-// This rank's GPU among those that it sees.
-int place_of(const comm::Group& ranks, const std::vector<device::GpuView>& views) {
-  const std::string& node = ranks.host(ranks.rank());
+int choose_gpu(std::span<const device::GpuView> views, std::span<const std::string> nodes, int rank) {
+  const std::string& node = nodes[static_cast<std::size_t>(rank)];
   std::vector<device::GpuView> here;
   std::size_t me = 0;
-  for (int rank = 0; rank < ranks.size(); ++rank) {
-    if (ranks.host(rank) != node) continue;
-    if (rank == ranks.rank()) me = here.size();
-    here.push_back(views[static_cast<std::size_t>(rank)]);
+  for (std::size_t other = 0; other < views.size(); ++other) {
+    if (nodes[other] != node) continue;
+    if (other == static_cast<std::size_t>(rank)) me = here.size();
+    here.push_back(views[other]);
   }
   return device::share_gpus(here, node)[me];
 }
-
-}  // namespace
 
 std::unique_ptr<device::Device> open_rank_device(comm::Group& ranks, const Config::Train& config, int threads,
                                                  const Log& log) {
   device::FoundGpus found;
   comm::agree(ranks, "find a GPU", [&] { found = device::find_gpus(config.device); });
   const auto views = gather_views(ranks, found.gpus);
-  require_one_kind(ranks, views);
+  const auto nodes = nodes_of(ranks);
+  require_one_kind(views, nodes);
   std::unique_ptr<device::Device> device;
   if (found.gpus.empty()) {
     if (!found.reason.empty()) log.info("computing on the CPU: " + found.reason);
@@ -65,7 +70,7 @@ std::unique_ptr<device::Device> open_rank_device(comm::Group& ranks, const Confi
     return device;
   }
   int place = 0;
-  comm::agree(ranks, "choose a GPU", [&] { place = place_of(ranks, views); });
+  comm::agree(ranks, "choose a GPU", [&] { place = choose_gpu(views, nodes, ranks.rank()); });
   comm::agree(ranks, "open the GPU", [&] { device = device::open_gpu(place, config.device_memory); });
   return device;
 }

@@ -2,15 +2,15 @@
 # What the cases on GPUs share. Sourced by `test`.
 
 # gpu_ranks N ARGS...: as `ranks`; N may be 0. Where `only_rank` and `setting` are set, that rank alone gets the
-# environment variable NAME=VALUE.
+# environment variable NAME=VALUE. `command`: what they run instead of `lockstep train`.
 gpu_ranks() {
   local count=$1
   shift
   # shellcheck disable=SC2016 # the ranks expand it
   local alone='[[ ${only_rank:-} != "${OMPI_COMM_WORLD_RANK:-0}" ]] || export "$setting"; exec "$0" "$@"'
-  local command=(bash -c "$alone" "$lockstep" train "$@")
-  ((count == 0)) || command=(mpirun --oversubscribe -n "$count" "${command[@]}")
-  "${command[@]}"
+  local words=(bash -c "$alone" "$lockstep" "${command:-train}" "$@")
+  ((count == 0)) || words=(mpirun --oversubscribe -n "$count" "${words[@]}")
+  "${words[@]}"
 }
 
 # near_columns FILE FILE COLUMN...: the columns of these names hold the same numbers in both, to rounding.

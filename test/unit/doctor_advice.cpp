@@ -83,6 +83,20 @@ TEST_CASE("advice: a sum far below TCP, a link far below its claim") {
   CHECK(any_has(advise(findings), "eth0 claims 10 Gbit/s, TCP gets 940 Mbit/s"));
 }
 
+TEST_CASE("advice: of GPUs, what NCCL takes counts") {
+  Findings findings = slow_network();
+  findings["communication"][0].facts["all_reduce.nccl.000104857600"] = "0.02";
+  auto advice = advise(findings);
+  REQUIRE(advice.size() == 1);
+  CHECK(advice[0] ==
+        "NCCL: a step of this model needs 0.02 s of communication (100.0 MiB) and 0.2 s of computation: "
+        "communication is no matter");
+  findings["communication"][0].facts["all_reduce.nccl.000104857600"] = "0.1";
+  CHECK(any_has(advise(findings), "overlap can hide it (comm.overlap = on)"));
+  findings["communication"][0].facts["all_reduce.nccl.000104857600"] = "3";
+  CHECK(any_has(advise(findings), "NCCL gets 30 % of what TCP gets on this link: NCCL_DEBUG=INFO"));
+}
+
 TEST_CASE("advice: checkpoints that are slow, or do not fit") {
   Findings findings = slow_network();
   for (int r = 0; r < 2; ++r) {
@@ -117,6 +131,19 @@ TEST_CASE("doctor: the rank that stands out is named, the others are not") {
   ranks[2].facts["gemm_flops"] = "38e9";
   CHECK(report_of(probe, ranks).warnings.empty());
   CHECK(report_of(probe, {ranks[0]}).warnings.empty());
+}
+
+TEST_CASE("doctor: the rate of products is told in the unit that suits it") {
+  const Probe probe = compute_probe();
+  const auto text = [&](const std::string& flops, const std::string& type) {
+    const Section section =
+        report_of(probe, {rank_with(0, "n1", {{"gemm_flops", flops}, {"gemm_type", type}})});
+    REQUIRE(section.rows.size() == 1);
+    return section.rows[0].name + ": " + section.rows[0].text;
+  };
+  CHECK(text("67.5e9", "f32") == "GEMM f32: 67.5 GFLOP/s");
+  CHECK(text("6.203e14", "bf16") == "GEMM bf16: 620.3 TFLOP/s");
+  CHECK(report_of(probe, {rank_with(0, "n1", {})}).rows.empty());
 }
 
 TEST_CASE("doctor: ranks that share cores are told of, if there are too few") {
