@@ -210,6 +210,7 @@ declare -A row_of=(
   [a_late_writer_publishes_nothing_when_it_wakes_after_the_fence]="6|a late writer wakes in its rename"
   [a_late_writer_replaces_no_table_and_no_configuration]="6|a late writer wakes while it opens its tables"
   [a_slow_first_step_and_a_slow_checkpoint_are_no_hang]="7|a slow first step, a slow checkpoint: no alarm"
+  [a_file_system_that_hangs_ends_the_run]="7|the file system hangs, without Slurm"
   [a_rank_that_hangs_in_a_collective_write_is_named]="7|a rank hangs in a collective write, without Slurm"
   [a_checkpoint_of_another_model_is_refused_with_the_first_difference]="10|a checkpoint of another model: refused, 78"
   [killed_again_and_again_a_run_goes_on_and_leaves_nothing_behind]="13|restarts in a row, without Slurm"
