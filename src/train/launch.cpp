@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <future>
 #include <new>
 #include <thread>
 
@@ -54,17 +55,25 @@ class Exit {
   [[noreturn]] void leave(ExitCode code, const std::string& reason) const {
     // Whatever happens below, a stuck file system included, this process is gone two seconds from now.
     exit_within(std::chrono::seconds(2), code);
-    record_or_follow(code, reason);
-    comm::MpiSession::abandon(code);
+    const Outcome outcome = outcome_of(code, reason);
+    const bool first = record(outcome);
+    if (first) log_.error(reason);
+    end(outcome, first);
   }
 
-  // The same of the main thread, which others may wait for.
+  // The same of the main thread, which others may wait for: what the run folder keeps waiting is not held
+  // back from them, and may still come to its record.
   [[noreturn]] void fail(ExitCode code, const std::string& reason) const {
     exit_within(std::chrono::seconds(4), code);
     failing_ = true;
-    const bool first = record_or_follow(code, reason);
-    if (first && tell_peers_) tell_peers_(reason);
-    comm::MpiSession::abandon(code);
+    constexpr std::chrono::seconds patience{1};
+    const Outcome outcome = outcome_of(code, reason);
+    const auto first = apart<bool>([this, outcome] { return record(outcome); }).share();
+    if (first.wait_for(patience) != std::future_status::ready || first.get()) {
+      log_.error(reason);
+      if (tell_peers_) tell_peers_(reason);
+    }
+    end(outcome, first.get());
   }
 
   // Every rank calls this with the same words; rank 0 acts.
@@ -112,18 +121,15 @@ class Exit {
     }
   }
 
-  // Whether this is the failure that will be read; else `code` becomes that one's.
-  bool record_or_follow(ExitCode& code, const std::string& reason) const {
-    const Outcome outcome{code, step(), reason, fmt::format("rank {} on {}", log_.rank(), log_.node())};
-    // Told in any case: the run folder may be what gives no answer.
-    constexpr std::chrono::seconds patience{1};
-    if (within<bool>(patience, [this, outcome] { return record(outcome); }).value_or(true)) {
-      log_.error(reason);
-      tell(outcome);
-      return true;
-    }
-    if (const auto first = failure()) code = first->code;
-    return false;
+  Outcome outcome_of(ExitCode code, const std::string& reason) const {
+    return {code, step(), reason, fmt::format("rank {} on {}", log_.rank(), log_.node())};
+  }
+
+  // With the code of the failure that will be read, be it this one or an earlier one.
+  [[noreturn]] void end(const Outcome& outcome, bool is_first) const {
+    if (is_first) tell(outcome);
+    const auto earlier = is_first ? std::nullopt : failure();
+    comm::MpiSession::abandon(earlier ? earlier->code : outcome.code);
   }
 
   std::int64_t step() const { return watchdog_ != nullptr ? watchdog_->step() : 0; }

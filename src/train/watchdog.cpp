@@ -26,6 +26,8 @@ namespace {
 
 constexpr std::string_view gpu_mark = "gpu:";
 constexpr std::chrono::milliseconds look_every{100};
+// Many ranks read what many ranks have left there.
+constexpr std::chrono::seconds folder_patience{3};
 
 std::string describe(Phase phase, std::int64_t step) {
   switch (phase) {
@@ -143,7 +145,7 @@ void Watchdog::keep_limits(const std::stop_token& stop) {
       place = place_;
     }
     if (stop.stop_requested()) return;
-    if (monotonic_seconds() - place.since > limit(place.phase)) give_up(place);
+    if (monotonic_seconds() - place.since > limit(place.phase)) return give_up(place);
   }
 }
 
@@ -159,17 +161,9 @@ void Watchdog::look_into_folder(const std::stop_token& stop) {
       place = place_;
       run = *run_;
     }
-    if (stop.stop_requested()) return;
-    if (slurm::received_stop_signal() != 0 && run.failed_already()) {
-      run.leave(ExitCode::peer_failed, "another rank failed");
-    }
-    if (waits_in_vain(run)) run.leave(ExitCode::peer_failed, "another rank failed");
-    if (has_lost_next_rank(run, place)) {
-      const std::size_t next = (static_cast<std::size_t>(run.rank) + 1) % run.nodes.size();
-      run.leave(
-          ExitCode::peer_failed,
-          fmt::format("rank {} on {} ended without a word: killed, or out of memory", next, run.nodes[next]));
-    }
+    if (stop.stop_requested() || leaving_) return;
+    const std::string reason = reason_to_leave(run, place);
+    if (!reason.empty() && may_leave()) run.leave(ExitCode::peer_failed, reason);
     // At half the limit each rank that still runs leaves word where it is, for whoever gives up first.
     const double spent = monotonic_seconds() - place.since;
     if (spent > limit(place.phase) / 2 && published < place.since) {
@@ -183,6 +177,15 @@ void Watchdog::look_into_folder(const std::stop_token& stop) {
       published = -1;
     }
   }
+}
+
+// Of the others' making; empty: there is none.
+std::string Watchdog::reason_to_leave(const Run& run, const Place& place) {
+  if (slurm::received_stop_signal() != 0 && run.failed_already()) return "another rank failed";
+  if (waits_in_vain(run)) return "another rank failed";
+  if (!has_lost_next_rank(run, place)) return {};
+  const std::size_t next = (static_cast<std::size_t>(run.rank) + 1) % run.nodes.size();
+  return fmt::format("rank {} on {} ended without a word: killed, or out of memory", next, run.nodes[next]);
 }
 
 // A rank that is killed lets srun send TERM to the others, which wait for it in a collective: without this
@@ -275,12 +278,14 @@ std::string Watchdog::late_ranks(const Run& run, const Place& place) const {
 }
 
 std::string Watchdog::late_ranks_if_told(const Run& run, const Place& place) const {
-  constexpr std::chrono::seconds patience{1};
-  const auto told = within<std::string>(patience, [this, run, place] { return late_ranks(run, place); });
-  return told.value_or(fmt::format("the file system of {} gives no answer", run.folder.string()));
+  const auto told =
+      within<std::string>(folder_patience, [this, run, place] { return late_ranks(run, place); });
+  return told.value_or(fmt::format("the file system of {} has not answered for {} s", run.folder.string(),
+                                   folder_patience.count()));
 }
 
 void Watchdog::give_up(const Place& place) {
+  if (!may_leave()) return;
   std::unique_ptr<Run> run;
   int rank = 0;
   {
@@ -290,7 +295,9 @@ void Watchdog::give_up(const Place& place) {
   }
   // Whatever happens below, a stuck file system included, this process is gone then.
   const bool can_inquire = run && run->inquire;
-  exit_within(std::chrono::seconds(can_inquire ? 6 : 2), ExitCode::peer_failed);
+  constexpr std::chrono::seconds inquiry{4};
+  exit_within(folder_patience + std::chrono::seconds(2) + (can_inquire ? inquiry : inquiry.zero()),
+              ExitCode::peer_failed);
   const std::string what =
       fmt::format("no progress in {} for {} s", describe(place.phase, place.step), limit(place.phase));
   const std::string who = run ? late_ranks_if_told(*run, place)

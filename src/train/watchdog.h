@@ -69,6 +69,7 @@ class Watchdog {
   void keep_limits(const std::stop_token& stop);
   void look_into_folder(const std::stop_token& stop);
   double limit(Phase phase) const;
+  std::string reason_to_leave(const Run& run, const Place& place);
   bool has_lost_next_rank(const Run& run, const Place& place);
   bool waits_in_vain(const Run& run);
   void publish(const Run& run, const Place& place) const;
@@ -77,7 +78,8 @@ class Watchdog {
   std::string late_ranks_if_told(const Run& run, const Place& place) const;
   static std::string note_of(const Run& run, std::size_t rank);
   std::string late_ranks(const Run& run, const Place& place) const;
-  [[noreturn]] void give_up(const Place& place);
+  void give_up(const Place& place);
+  bool may_leave() { return !leaving_.exchange(true); }
 
   Config::Limits limits_;
   std::string node_;
@@ -86,7 +88,8 @@ class Watchdog {
   int rank_;
   Place place_;
   std::unique_ptr<Run> run_;
-  double missing_since_ = -1;  // of the thread that looks into the folder alone, as the next two
+  std::atomic<bool> leaving_{false};  // one of the two threads does: the other one lets it
+  double missing_since_ = -1;         // of the thread that looks into the folder alone, as the next two
   double waiting_since_ = -1;
   double next_look_ = 0;
   std::shared_ptr<const std::atomic<int>> waits_;

@@ -112,6 +112,15 @@ case_a_lost_GPU_is_named_and_the_run_is_one_to_requeue() {
   struck gpu-lost sgd:11:cudaErrorECCUncorrectable:2 'rank 2 on .*ECC.*the GPU is lost for this process'
 }
 
+# The folder takes longer than anybody waits before telling; what it is told counts all the same.
+case_a_failure_is_recorded_where_the_file_system_is_slow() {
+  local run=$scratch/slow-outcome
+  only_rank=1 setting=LD_PRELOAD=$PWD/$build/test/libfault.so LOCKSTEP_FAULT=fsync:1:1:slower=1000:/outcome \
+    FAKE_GPU_FAULT=sgd:11:cudaErrorECCUncorrectable:1 exits 76 gpu_ranks 2 "$conf" --run.dir="$run" >"$run.log" 2>&1 || return 1
+  grep -q '^reason=.*the GPU is lost for this process' "$run"/outcome/* && grep -q '^who=rank 1 on ' "$run"/outcome/* &&
+    [[ $(grep -c ',failed,' "$run/events.csv") == 1 && $(grep -c 'error: .*the GPU is lost' "$run.log") == 1 ]]
+}
+
 case_a_stopped_rank_is_named() {
   local run=$scratch/stopped job pid victim=''
   gpu_ranks 3 "$conf" --run.dir="$run" --train.steps=100000 --checkpoint.every=4 --checkpoint.keep=1000 --limits.step=15 --limits.checkpoint=15 \

@@ -151,7 +151,7 @@ case_a_file_system_that_hangs_ends_the_run() {
     return 1
   }
   exits 76 wait "$job" &&
-    grep -qE "no progress in the checkpoint of step [0-9]+ for 3 s: the file system of $run/watch gives no answer; stack of rank" "$run.log"
+    grep -qE "no progress in the checkpoint of step [0-9]+ for 3 s: the file system of $run/watch has not answered for 3 s; stack of rank" "$run.log"
 }
 
 case_a_checkpoint_of_another_model_is_refused_with_the_first_difference() {
