@@ -67,7 +67,9 @@ case_memory_of_the_host_that_cannot_be_locked() {
 case_a_GPU_without_free_memory() {
   local run=$scratch/nothing-free
   FAKE_GPU_MEMORY_MIB=1 exits 78 gpu_ranks 0 "$conf" --run.dir="$run" >"$run.log" 2>&1
-  grep -q "2.0 MiB of the GPU's memory cannot be had (1.0 MiB of 1.0 MiB are free): does another process use it" "$run.log"
+  grep -q "2.0 MiB of the GPU's memory cannot be had (1.0 MiB of 1.0 MiB are free): does another process use it" "$run.log" || return 1
+  exits 78 gpu_ranks 0 "$conf" --run.dir="$run" --train.device_memory=0.01 >"$run.log" 2>&1
+  grep -q "train.device_memory = 0.01 of the 128.0 MiB that are free on the GPU is less than 2.0 MiB" "$run.log"
 }
 
 # At the start, while the model is built, and in a step, where rank 0 waits for the sum of the gradients.

@@ -48,6 +48,13 @@ std::shared_ptr<Pool> make_device_pool(double share) {
                              "use it? See nvidia-smi{}",
                              text(wanted), text(free), text(total), remedy));
   };
+  if (bytes == 0 && free >= page) {
+    throw Error(
+        ExitCode::bad_config,
+        fmt::format("train.device_memory = {} of the {} that are free on the GPU is less than {}: give it "
+                    "more",
+                    share, text(free), text(page)));
+  }
   if (bytes == 0) throw refused(page, "");
   std::shared_ptr<DeviceMemory> memory;
   try {
