@@ -52,10 +52,6 @@ std::vector<Interface> ways(const Findings& findings) {
   return used;
 }
 
-bool by_nccl(std::span<const RankFacts> communication) {
-  return !sum_times(communication.front().facts, std::string(nccl_way)).empty();
-}
-
 void advise_on_network(const Findings& findings, std::vector<std::string>& advice) {
   const Spread tcp = spread(of(findings, "communication"), "tcp_rate", Better::higher);
   if (tcp.count == 0) return;
@@ -67,16 +63,17 @@ void advise_on_network(const Findings& findings, std::vector<std::string>& advic
         human_rate(static_cast<double>(used[0].mbit) * 1e6), human_rate(tcp.worst * 8)));
   }
   const auto ranks = of(findings, "communication");
+  const bool by_nccl = sums_by_nccl(ranks.front().facts);
   const auto times = training_sum_times(ranks.front().facts);
   if (times.empty() || times.back().bytes < large_sum) return;
   const double rate = bus_rate(times.back().bytes, times.back().seconds, ranks.size());
   if (rate < poor_share * tcp.worst) {
-    advice.push_back(fmt::format(
-        "{} gets {:.0f} % of what TCP gets on this link: {}", by_nccl(ranks) ? "NCCL" : "all-reduce",
-        100 * rate / tcp.worst,
-        by_nccl(ranks) ? "NCCL_DEBUG=INFO shows the way that it takes (NCCL_SOCKET_IFNAME, NCCL_IB_HCA)"
-                       : "leave each rank a core of its own (--cpus-per-task), or fewer ranks per "
-                         "node"));
+    advice.push_back(
+        fmt::format("{} gets {:.0f} % of what TCP gets on this link: {}", by_nccl ? "NCCL" : "all-reduce",
+                    100 * rate / tcp.worst,
+                    by_nccl ? "NCCL_DEBUG=INFO shows the way that it takes (NCCL_SOCKET_IFNAME, NCCL_IB_HCA)"
+                            : "leave each rank a core of its own (--cpus-per-task), or fewer ranks per "
+                              "node"));
   }
 }
 
@@ -86,13 +83,14 @@ void advise_on_step(const Findings& findings, std::vector<std::string>& advice) 
   const Spread micro = spread(of(findings, "model"), "micro_batch_seconds", Better::lower);
   const auto ranks = of(findings, "communication");
   if (!gradient || !own || micro.count == 0 || ranks.size() < 2) return;
+  const bool by_nccl = sums_by_nccl(ranks.front().facts);
   const auto times = training_sum_times(ranks.front().facts);
   if (times.empty()) return;
   const double compute = micro.worst * *own;
   const double communicate = sum_seconds(times, *gradient);
   const Spread tcp = spread(ranks, "tcp_rate", Better::higher);
   const auto used = ways(findings);
-  const std::string way = by_nccl(ranks)   ? "NCCL"
+  const std::string way = by_nccl          ? "NCCL"
                           : tcp.count == 0 ? "shared memory"
                           : used.size() == 1
                               ? fmt::format("{} at {}", used[0].name, human_rate(tcp.worst * 8))
@@ -105,7 +103,7 @@ void advise_on_step(const Findings& findings, std::vector<std::string>& advice) 
     advice.push_back(fact + ": communication is no matter");
   } else if (communicate < compute) {
     advice.push_back(fmt::format("{}: overlap can hide it (comm.overlap = on{})", fact,
-                                 by_nccl(ranks) ? "" : ", a spare core per rank"));
+                                 by_nccl ? "" : ", a spare core per rank"));
   } else {
     const double times_larger = communicate / compute;
     advice.push_back(

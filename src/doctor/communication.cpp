@@ -76,7 +76,8 @@ void time_sums(Context& context, const SumWay& way, Facts& mine) {
       mine[fmt::format("left_out_from.{}", way.name)] = fmt::format("{}", size);
       break;
     }
-    const auto data = way.device.zeros({size / static_cast<std::int64_t>(sizeof(float))});
+    const auto data = way.device.empty({size / static_cast<std::int64_t>(size_of(way.type))}, way.type);
+    way.device.fill(0, data);
     before = time_sum(context, way, data, deadline);
     size_before = static_cast<double>(size);
     if (context.rank() != 0) continue;
@@ -102,8 +103,11 @@ std::vector<SumTime> sum_times(const Facts& facts, const std::string& way) {
 }
 
 std::vector<SumTime> training_sum_times(const Facts& facts) {
-  const auto on_gpus = sum_times(facts, std::string(nccl_way));
-  return on_gpus.empty() ? sum_times(facts, "auto") : on_gpus;
+  return sum_times(facts, sums_by_nccl(facts) ? std::string(nccl_way) : "auto");
+}
+
+bool sums_by_nccl(const Facts& facts) {
+  return text_of(facts, "sums_by") == nccl_way;
 }
 
 }  // namespace lockstep::doctor

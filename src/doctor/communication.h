@@ -21,6 +21,7 @@ struct SumWay {
   std::string name;
   bool in_every_size;
   device::Device& device;  // whose tensors are summed
+  device::DType type;
   std::function<void(const device::Tensor& data)> sum;
 };
 
@@ -35,8 +36,10 @@ struct SumTime {
 
 // Of rank 0's facts, by rising size.
 std::vector<SumTime> sum_times(const Facts& facts, const std::string& way);
-// Those of the way that training takes, by NCCL on GPUs.
+// Those of the way that training takes.
 std::vector<SumTime> training_sum_times(const Facts& facts);
+// Whether that is NCCL's, whose times need not be there.
+bool sums_by_nccl(const Facts& facts);
 
 // Bytes per second that every rank sends at least in a sum of `bytes`, and receives: 2 (R - 1) / R of them.
 // What a link can carry is its bound.

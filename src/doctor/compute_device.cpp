@@ -15,15 +15,17 @@ std::unique_ptr<device::Device> ComputeDevice::open() const {
 
 double seconds_of(device::Device& device, const std::function<void()>& work, double least_seconds,
                   int most_rounds) {
-  device.synchronise();
-  // A GPU is given all rounds at once, as in training: it shall not wait for the next one.
-  for (int rounds = 1;; rounds = std::min(2 * rounds, most_rounds)) {
+  const auto timed = [&](int rounds) {
+    device.synchronise();
     const double begin = monotonic_seconds();
     for (int round = 0; round < rounds; ++round) work();
     device.synchronise();
-    const double took = monotonic_seconds() - begin;
-    if (took >= least_seconds || rounds == most_rounds) return took / rounds;
-  }
+    return (monotonic_seconds() - begin) / rounds;
+  };
+  const double once = timed(1);
+  if (once >= least_seconds || most_rounds == 1) return once;
+  // A GPU is given all rounds at once, as in training: it shall not wait for the next one.
+  return timed(static_cast<int>(std::clamp(least_seconds / std::max(once, 1e-6), 1., double(most_rounds))));
 }
 
 }  // namespace lockstep::doctor

@@ -18,8 +18,8 @@ struct ComputeDevice {
   std::unique_ptr<device::Device> open() const;
 };
 
-// Seconds that `work` takes on the device, called again and again for at least `least_seconds`, or
-// `most_rounds` times. It has been called before.
+// Seconds that `work` takes on the device, called again and again for about `least_seconds`, or `most_rounds`
+// times. It has been called before.
 double seconds_of(device::Device& device, const std::function<void()>& work, double least_seconds,
                   int most_rounds);
 

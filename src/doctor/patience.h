@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "doctor/facts.h"
@@ -18,13 +19,16 @@ class Patience {
   // uses.
   Facts run(std::string_view what, const std::function<Facts()>& work);
 
+  // Throws as run() does where something has not come back.
+  void require_answers(std::string_view what) const;
+
   // Some work never came back: its thread is still there, and would outlive main().
-  bool lost() const { return lost_; }
+  bool lost() const { return !lost_.empty(); }
   double limit() const { return limit_; }
 
  private:
   double limit_;
-  bool lost_ = false;
+  std::string lost_;  // what it was
 };
 
 }  // namespace lockstep::doctor

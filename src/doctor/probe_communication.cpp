@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -17,6 +18,7 @@
 #include "doctor/network.h"
 #include "doctor/probes.h"
 #include "doctor/tcp.h"
+#include "train/gradient_sum.h"
 
 namespace lockstep::doctor {
 
@@ -122,12 +124,13 @@ std::string what_auto_takes(const Context& context, std::int64_t bytes) {
 // In the host's memory: all ways where all are asked for, else the one of training on CPUs.
 void measure_sums(Context& context, Facts& mine) {
   const bool all = context.communicators.size() > 1;
-  if (context.size() == 1 || (context.on_gpu() && !all)) return;
+  const bool on_cpus = context.device && !context.on_gpu();
+  if (context.size() == 1 || (!on_cpus && !all)) return;
   device::CpuDevice cpu(context.threads);
   for (const auto& [algorithm, communicator] : context.communicators) {
     const std::string name(comm::name_of(algorithm));
     const auto sum = [&, which = algorithm](const device::Tensor& data) { sum_once(context, which, data); };
-    time_sums(context, {name, all, cpu, sum}, mine);
+    time_sums(context, {name, all, cpu, device::DType::f32, sum}, mine);
     if (algorithm != comm::Algorithm::automatic) continue;
     for (const SumTime& time : sum_times(mine, name)) {
       mine[fmt::format("auto_takes.{:012.0f}", time.bytes)] =
@@ -136,29 +139,39 @@ void measure_sums(Context& context, Facts& mine) {
   }
 }
 
-// A GPU that has not answered is asked no more, on no rank.
-void require_answers(Context& context, Facts&) {
-  if (context.on_gpu() && context.patience.lost()) {
-    throw Error(ExitCode::peer_failed, "sums by NCCL: not tried after that");
-  }
+// What has not come back may be the GPU.
+std::shared_ptr<device::Device> open_gpu(const Context& context, Facts& mine) {
+  if (context.size() == 1 || !context.on_gpu()) return nullptr;
+  mine["sums_by"] = nccl_way;
+  context.patience.require_answers("sums by NCCL");
+  return context.device->open();
 }
 
-// As training on GPUs does it.
-void measure_nccl(Context& context, Facts& mine) {
-  if (context.size() == 1 || !context.on_gpu()) return;
+// As training on GPUs does it in fast mode.
+void measure_nccl(Context& context, device::Device& gpu, Facts& mine) {
   const double limit = context.patience.limit();
   const Alarm alarm(
       3 * limit,
       fmt::format("rank {} on {} of {}: CUDA or NCCL has not come back within {:.0f} s", context.rank(),
                   context.meeting.host(context.rank()), context.size(), 3 * limit));
-  const auto gpu = context.device->open();
   comm::HostCommunicatorOptions with;
   with.limit_seconds = limit;
   with.start_seconds = limit;
   with.grace_seconds = limit / 2;
-  const auto communicator = comm::open_device_communicator(context.group, *gpu, with);
+  const auto communicator = comm::open_device_communicator(context.group, gpu, with);
   const auto sum = [&](const device::Tensor& data) { communicator->all_reduce(data).wait(); };
-  time_sums(context, {std::string(nccl_way), context.communicators.size() > 1, *gpu, sum}, mine);
+  const auto type =
+      context.resolved == nullptr ? device::DType::f32 : train::gradient_wire(context.resolved->config.comm);
+  time_sums(context, {std::string(nccl_way), context.communicators.size() > 1, gpu, type, sum}, mine);
+}
+
+std::vector<Stage> stages() {
+  const auto gpu = std::make_shared<std::shared_ptr<device::Device>>();
+  const auto open = [gpu](Context& context, Facts& mine) { *gpu = open_gpu(context, mine); };
+  const auto measure = [gpu](Context& context, Facts& mine) {
+    if (*gpu) measure_nccl(context, **gpu, mine);
+  };
+  return {{measure_tcp}, {measure_sums}, {open}, {measure}};
 }
 
 // `tcp`: bytes per second, 0 where it is not known.
@@ -215,11 +228,7 @@ void report(const Findings&, Section& section) {
 }  // namespace
 
 Probe communication_probe() {
-  return {"communication", "rate of all-reduce by size, and of TCP on the same link",
-          [] {
-            return std::vector<Stage>{{measure_tcp}, {measure_sums}, {require_answers}, {measure_nccl}};
-          },
-          report, true};
+  return {"communication", "rate of all-reduce by size, and of TCP on the same link", stages, report, true};
 }
 
 }  // namespace lockstep::doctor

@@ -1,6 +1,8 @@
 // How fast each rank multiplies matrices while all of them do.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "device/tensor.h"
 #include "doctor/compute_device.h"
 #include "doctor/probes.h"
@@ -17,33 +19,67 @@ constexpr double long_enough = 0.5;      // seconds
 constexpr int most_rounds = 1024;
 
 // A linear layer of so many units, for a quarter as many samples.
-Facts measure_width(device::Device& device, device::DType type, std::int64_t width) {
-  const std::int64_t rows = width / 4;
-  const auto x = device.empty({rows, width}, type);
-  const auto weight = device.empty({width, width}, type);
-  const auto bias = device.zeros({width});
-  const auto y = device.empty({rows, width}, type);
-  device.fill(0.5F, x);
-  device.fill(0.25F, weight);
-  const auto multiply = [&] { device.linear_forward(x, weight, bias, device::Activation::none, {}, y); };
-  multiply();  // generates the code
-  const bool last = width == most_width || seconds_of(device, multiply, 0, 1) >= worth_its_call;
-  if (!last) return measure_width(device, type, 2 * width);
-  const double operations = 2. * static_cast<double>(rows * width) * static_cast<double>(width);
-  const double seconds = seconds_of(device, multiply, long_enough, most_rounds);
-  return {{"gemm_flops", fmt::format("{:.4g}", operations / seconds)},
-          {"gemm_device", std::string(device.kind())},
-          {"gemm_type", std::string(device::name_of(type))},
-          {"gemm_width", fmt::format("{}", width)}};
+class Product {
+ public:
+  Product(device::Device& device, device::DType type, std::int64_t width)
+      : device_(device),
+        operations_(0.5 * static_cast<double>(width * width) * static_cast<double>(width)),
+        x_(device.empty({width / 4, width}, type)),
+        weight_(device.empty({width, width}, type)),
+        bias_(device.zeros({width})),
+        y_(device.empty({width / 4, width}, type)) {
+    device.fill(0.5F, x_);
+    device.fill(0.25F, weight_);
+    multiply();  // generates the code
+  }
+
+  double operations() const { return operations_; }
+  double seconds(double least_seconds, int rounds) const {
+    return seconds_of(
+        device_, [this] { multiply(); }, least_seconds, rounds);
+  }
+
+ private:
+  void multiply() const { device_.linear_forward(x_, weight_, bias_, device::Activation::none, {}, y_); }
+
+  device::Device& device_;
+  double operations_;
+  device::Tensor x_, weight_, bias_, y_;
+};
+
+device::DType type_of(const Context& context) {
+  return context.resolved == nullptr ? device::DType::f32
+                                     : train::compute_type(context.resolved->config.train);
+}
+
+void find_width(Context& context, Facts& mine) {
+  if (!context.device) return;
+  mine = context.patience.run("matrix products", [on = *context.device, type = type_of(context)] {
+    const auto device = on.open();
+    std::int64_t width = least_width;
+    if (on.gpu) {
+      while (width < most_width && Product(*device, type, width).seconds(0, 1) < worth_its_call) width *= 2;
+    }
+    return Facts{{"gemm_width", fmt::format("{}", width)}};
+  });
 }
 
 void measure(Context& context, Facts& mine) {
   if (!context.device) return;
-  const auto type =
-      context.resolved == nullptr ? device::DType::f32 : train::compute_type(context.resolved->config.train);
-  mine = context.patience.run("matrix products", [on = *context.device, type] {
-    return measure_width(*on.open(), type, least_width);
-  });
+  // The same on all ranks, for they are compared.
+  double width = least_width;
+  for (const RankFacts& rank : context.findings.at("compute")) {
+    width = std::max(width, number_of(rank.facts, "gemm_width").value_or(0));
+  }
+  mine.merge(context.patience.run("matrix products", [on = *context.device, type = type_of(context), width] {
+    const auto device = on.open();
+    const Product product(*device, type, static_cast<std::int64_t>(width));
+    return Facts{{"gemm_flops",
+                  fmt::format("{:.4g}", product.operations() / product.seconds(long_enough, most_rounds))},
+                 {"gemm_device", std::string(device->kind())},
+                 {"gemm_type", std::string(device::name_of(type))}};
+  }));
+  mine["gemm_width"] = fmt::format("{}", width);
 }
 
 void report(const Findings&, Section& section) {
@@ -70,7 +106,10 @@ void report(const Findings&, Section& section) {
 }  // namespace
 
 Probe compute_probe() {
-  return {"compute", "rate of matrix products on each rank", [] { return std::vector<Stage>{{measure}}; },
+  return {"compute", "rate of matrix products on each rank",
+          [] {
+            return std::vector<Stage>{{find_width}, {measure}};
+          },
           report, true};
 }
 

@@ -19,7 +19,7 @@ namespace lockstep::doctor {
 namespace {
 
 constexpr double long_enough = 0.5;  // seconds
-constexpr int most_rounds = 64;
+constexpr int most_rounds = 1024;
 
 // Made-up samples of the right shape: the time of a micro-batch does not depend on what is in it.
 data::Batch made_up_batch(const data::Dataset& dataset, std::int64_t size) {

@@ -32,7 +32,7 @@ case_the_doctor_takes_the_CPU_where_training_would() {
 case_the_doctor_names_who_has_no_GPU_and_measures_nothing_instead() {
   local found=$scratch/doctor-mixed
   only_rank=1 setting=FAKE_GPU_DRIVER=0 exits 78 doctor_ranks 2 "$conf" --device=auto >"$found" 2>&1 || return 1
-  grep -q '^  failed: rank 0 on .* (and 1 more): rank 1 on .* has no GPU, rank 0 on .* has GPUs' "$found" && ! grep -q 'GEMM\|micro-batch' "$found" &&
+  grep -q '^  failed: rank 0 on .* (and 1 more): rank 1 on .* has no GPU, rank 0 on .* has GPUs' "$found" && ! grep -q 'GEMM\|micro-batch\| auto ' "$found" &&
     [[ $(grep -c 'failed: ' "$found") == 1 ]] || return 1
   FAKE_GPU_COUNT=1 exits 78 doctor_ranks 2 "$conf" >"$found" 2>&1 && grep -q 'see 1 GPU (GPU-' "$found" || return 1
   only_rank=1 setting=FAKE_GPU_FAULT=cudaSetDevice:1:cudaErrorDevicesUnavailable exits 70 doctor_ranks 2 "$conf" >"$found" 2>&1 &&
@@ -57,8 +57,15 @@ case_the_doctor_names_the_rank_whose_NCCL_fails() {
   grep -q '^  failed: rank 1 on .*ncclAllReduce: .*remote' "$found" && grep -qE '^  GEMM f32 ' "$found"
 }
 
+# When it has computed, and goes to its NCCL: nobody waits for it there.
+case_the_doctor_names_who_loses_its_GPU() {
+  local found=$scratch/doctor-lost
+  parts=communication FAKE_GPU_FAULT=cudaSetDevice:2:cudaErrorDevicesUnavailable:1 exits 70 doctor_ranks 2 "$conf" >"$found" 2>&1 || return 1
+  grep -q '^  failed: rank 1 on .* is taken: it is in exclusive mode' "$found" && [[ $(grep -c 'failed: ' "$found") == 1 ]]
+}
+
 case_a_GPU_that_stands_still_ends_the_doctor() {
   local found=$scratch/doctor-still
-  FAKE_GPU_FAULT=fill:1:stall:1 limit=3 exits 76 doctor_ranks 2 "$conf" >"$found" 2>&1 || return 1
-  grep -q '^  failed: rank 1 on .*matrix products: no answer within 3 s' "$found"
+  FAKE_GPU_FAULT=fill:1:stall:1 limit=10 exits 76 doctor_ranks 2 "$conf" >"$found" 2>&1 || return 1
+  grep -q '^  failed: rank 1 on .*matrix products: no answer within 10 s' "$found"
 }

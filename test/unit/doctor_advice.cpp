@@ -85,6 +85,8 @@ TEST_CASE("advice: a sum far below TCP, a link far below its claim") {
 
 TEST_CASE("advice: of GPUs, what NCCL takes counts") {
   Findings findings = slow_network();
+  findings["communication"][0].facts["sums_by"] = "nccl";
+  CHECK(advise(findings).empty());  // nothing by what training does not take
   findings["communication"][0].facts["all_reduce.nccl.000104857600"] = "0.02";
   auto advice = advise(findings);
   REQUIRE(advice.size() == 1);

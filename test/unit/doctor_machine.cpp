@@ -111,6 +111,6 @@ TEST_CASE("patience: what answers, what fails, what never comes back") {
                               }),
                     Catch::Contains("the disk: no answer within"));
   CHECK(hasty.lost());
-  CHECK_THROWS_WITH(hasty.run("the next", [] { return Facts{}; }), "the next: not tried after that");
+  CHECK_THROWS_WITH(hasty.run("the next", [] { return Facts{}; }), "the next: not tried after \"the disk\"");
   never->set_value();
 }
