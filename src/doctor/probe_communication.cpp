@@ -125,6 +125,7 @@ std::string what_auto_takes(const Context& context, std::int64_t bytes) {
 void measure_sums(Context& context, Facts& mine) {
   const bool all = context.communicators.size() > 1;
   const bool on_cpus = context.device && !context.on_gpu();
+  if (context.on_gpu()) mine["sums_by"] = nccl_way;
   if (context.size() == 1 || (!on_cpus && !all)) return;
   device::CpuDevice cpu(context.threads);
   for (const auto& [algorithm, communicator] : context.communicators) {
@@ -139,21 +140,24 @@ void measure_sums(Context& context, Facts& mine) {
   }
 }
 
+Alarm alarm_of(const Context& context) {
+  const double limit = 3 * context.patience.limit();
+  return {limit, fmt::format("rank {} on {} of {}: CUDA or NCCL has not come back within {:.0f} s",
+                             context.rank(), context.meeting.host(context.rank()), context.size(), limit)};
+}
+
 // What has not come back may be the GPU.
-std::shared_ptr<device::Device> open_gpu(const Context& context, Facts& mine) {
+std::unique_ptr<device::Device> open_gpu(const Context& context) {
   if (context.size() == 1 || !context.on_gpu()) return nullptr;
-  mine["sums_by"] = nccl_way;
   context.patience.require_answers("sums by NCCL");
+  const Alarm alarm = alarm_of(context);
   return context.device->open();
 }
 
 // As training on GPUs does it in fast mode.
 void measure_nccl(Context& context, device::Device& gpu, Facts& mine) {
   const double limit = context.patience.limit();
-  const Alarm alarm(
-      3 * limit,
-      fmt::format("rank {} on {} of {}: CUDA or NCCL has not come back within {:.0f} s", context.rank(),
-                  context.meeting.host(context.rank()), context.size(), 3 * limit));
+  const Alarm alarm = alarm_of(context);
   comm::HostCommunicatorOptions with;
   with.limit_seconds = limit;
   with.start_seconds = limit;
@@ -166,10 +170,18 @@ void measure_nccl(Context& context, device::Device& gpu, Facts& mine) {
 }
 
 std::vector<Stage> stages() {
-  const auto gpu = std::make_shared<std::shared_ptr<device::Device>>();
-  const auto open = [gpu](Context& context, Facts& mine) { *gpu = open_gpu(context, mine); };
-  const auto measure = [gpu](Context& context, Facts& mine) {
-    if (*gpu) measure_nccl(context, **gpu, mine);
+  const auto opened = std::make_shared<std::unique_ptr<device::Device>>();
+  const auto open = [opened](Context& context, Facts&) { *opened = open_gpu(context); };
+  const auto measure = [opened](Context& context, Facts& mine) {
+    if (!*opened) return;
+    std::unique_ptr<device::Device> gpu = std::move(*opened);
+    try {
+      measure_nccl(context, *gpu, mine);
+    } catch (const std::exception&) {
+      // A GPU that does not come to an end cannot be closed: it goes with the process.
+      static_cast<void>(gpu.release());
+      throw;
+    }
   };
   return {{measure_tcp}, {measure_sums}, {open}, {measure}};
 }

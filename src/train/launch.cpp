@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <future>
@@ -32,6 +31,7 @@ namespace lockstep::train {
 namespace {
 
 constexpr std::chrono::seconds heartbeat_period{2};
+constexpr std::chrono::seconds time_to_record{4};  // a failure, before the process goes without
 
 // Leaves with an outcome; the first rank to decide also says why.
 class Exit {
@@ -39,7 +39,7 @@ class Exit {
   Exit(std::filesystem::path run, const Log& log) : run_(std::move(run)), log_(log) {}
 
   // Outcomes tell the step that it is in.
-  void set_watchdog(const Watchdog& watchdog) { watchdog_ = &watchdog; }
+  void set_watchdog(Watchdog& watchdog) { watchdog_ = &watchdog; }
   // From here on this attempt has a name under which its outcome is looked for.
   void set_token(std::string token) { token_ = std::move(token); }
   // Called, after all that matters more, where this process is the one that decided that the attempt has
@@ -51,29 +51,15 @@ class Exit {
     tell_peers_ = std::move(tell_peers);
   }
 
-  // The code of all ranks is that of the first: whether the attempt is repeated depends on it.
-  [[noreturn]] void leave(ExitCode code, const std::string& reason) const {
-    // Whatever happens below, a stuck file system included, this process is gone two seconds from now.
-    exit_within(std::chrono::seconds(2), code);
-    const Outcome outcome = outcome_of(code, reason);
-    const bool first = record(outcome);
-    if (first) log_.error(reason);
-    end(outcome, first);
-  }
+  // For the watchdog's threads. The code of all ranks is that of the first: whether the attempt is repeated
+  // depends on it.
+  [[noreturn]] void leave(ExitCode code, const std::string& reason) const { end(code, reason, {}); }
 
-  // The same of the main thread, which others may wait for: what the run folder keeps waiting is not held
-  // back from them, and may still come to its record.
+  // The same of the main thread, which others may wait for.
   [[noreturn]] void fail(ExitCode code, const std::string& reason) const {
-    exit_within(std::chrono::seconds(4), code);
-    failing_ = true;
-    constexpr std::chrono::seconds patience{1};
-    const Outcome outcome = outcome_of(code, reason);
-    const auto first = apart<bool>([this, outcome] { return record(outcome); }).share();
-    if (first.wait_for(patience) != std::future_status::ready || first.get()) {
-      log_.error(reason);
-      if (tell_peers_) tell_peers_(reason);
-    }
-    end(outcome, first.get());
+    // Else the watchdog is at it, which has set the process an end.
+    if (watchdog_ == nullptr || watchdog_->may_leave()) end(code, reason, tell_peers_);
+    for (;;) ::pause();
   }
 
   // Every rank calls this with the same words; rank 0 acts.
@@ -91,7 +77,7 @@ class Exit {
     if (token_.empty()) return true;
     try {
       return write_outcome(run_, token_, outcome);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       log_.warn(error.what());
       return true;
     }
@@ -99,8 +85,7 @@ class Exit {
 
   // Any outcome but an orderly one. False where it cannot be read: a file system that stumbles must not end a
   // save.
-  // False, too, while this rank tells the others of its own failure: nobody may end it meanwhile.
-  bool failed_already() const { return !failing_ && failure().has_value(); }
+  bool failed_already() const { return failure().has_value(); }
 
  private:
   std::optional<Outcome> failure() const {
@@ -121,26 +106,34 @@ class Exit {
     }
   }
 
-  Outcome outcome_of(ExitCode code, const std::string& reason) const {
-    return {code, step(), reason, fmt::format("rank {} on {}", log_.rank(), log_.node())};
-  }
-
-  // With the code of the failure that will be read, be it this one or an earlier one.
-  [[noreturn]] void end(const Outcome& outcome, bool is_first) const {
-    if (is_first) tell(outcome);
-    const auto earlier = is_first ? std::nullopt : failure();
-    comm::MpiSession::abandon(earlier ? earlier->code : outcome.code);
+  // What the run folder keeps waiting is not held back from people and peers, and may still come to its
+  // record. A stuck file system included, this process is gone some seconds from now.
+  [[noreturn]] void end(ExitCode code, const std::string& reason,
+                        const std::function<void(const std::string& reason)>& tell_peers) const {
+    exit_within(time_to_record, code);
+    constexpr std::chrono::seconds patience{1};
+    const Outcome outcome{code, step(), reason, fmt::format("rank {} on {}", log_.rank(), log_.node())};
+    const auto first = apart<bool>([this, outcome] { return !failure() && record(outcome); }).share();
+    if (first.wait_for(patience) != std::future_status::ready || first.get()) {
+      log_.error(reason);
+      if (tell_peers) tell_peers(reason);
+    }
+    if (first.get()) {
+      tell(outcome);
+      comm::MpiSession::abandon(code);
+    }
+    const auto earlier = failure();
+    comm::MpiSession::abandon(earlier ? earlier->code : code);
   }
 
   std::int64_t step() const { return watchdog_ != nullptr ? watchdog_->step() : 0; }
 
   std::filesystem::path run_;
   const Log& log_;
-  const Watchdog* watchdog_ = nullptr;
+  Watchdog* watchdog_ = nullptr;
   std::string token_;
   std::function<void(const Outcome&)> tell_;
   std::function<void(const std::string&)> tell_peers_;
-  mutable std::atomic<bool> failing_{false};
 };
 
 // Rank 0 lets others see that the owner of the run folder lives, and what it is doing.

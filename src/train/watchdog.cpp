@@ -296,7 +296,7 @@ void Watchdog::give_up(const Place& place) {
   // Whatever happens below, a stuck file system included, this process is gone then.
   const bool can_inquire = run && run->inquire;
   constexpr std::chrono::seconds inquiry{4};
-  exit_within(folder_patience + std::chrono::seconds(2) + (can_inquire ? inquiry : inquiry.zero()),
+  exit_within(folder_patience + std::chrono::seconds(5) + (can_inquire ? inquiry : std::chrono::seconds(0)),
               ExitCode::peer_failed);
   const std::string what =
       fmt::format("no progress in {} for {} s", describe(place.phase, place.step), limit(place.phase));

@@ -56,6 +56,9 @@ class Watchdog {
   // The main thread says where it is. A new phase or step starts the clock again.
   void enter(Phase phase, std::int64_t step);
 
+  // True for one thread, which then ends the process: what it finds out and tells is cut off by no other one.
+  bool may_leave() { return !leaving_.exchange(true); }
+
   // Where the main thread is, for people: "step 12", "the checkpoint of step 12".
   std::string where() const;
   std::int64_t step() const;
@@ -79,7 +82,6 @@ class Watchdog {
   static std::string note_of(const Run& run, std::size_t rank);
   std::string late_ranks(const Run& run, const Place& place) const;
   void give_up(const Place& place);
-  bool may_leave() { return !leaving_.exchange(true); }
 
   Config::Limits limits_;
   std::string node_;
@@ -88,8 +90,8 @@ class Watchdog {
   int rank_;
   Place place_;
   std::unique_ptr<Run> run_;
-  std::atomic<bool> leaving_{false};  // one of the two threads does: the other one lets it
-  double missing_since_ = -1;         // of the thread that looks into the folder alone, as the next two
+  std::atomic<bool> leaving_{false};
+  double missing_since_ = -1;  // of the thread that looks into the folder alone, as the next two
   double waiting_since_ = -1;
   double next_look_ = 0;
   std::shared_ptr<const std::atomic<int>> waits_;

@@ -64,6 +64,12 @@ case_the_doctor_names_who_loses_its_GPU() {
   grep -q '^  failed: rank 1 on .* is taken: it is in exclusive mode' "$found" && [[ $(grep -c 'failed: ' "$found") == 1 ]]
 }
 
+case_the_doctor_leaves_a_GPU_that_does_not_come_to_an_end() {
+  local found=$scratch/doctor-endless
+  parts=communication FAKE_GPU_FAULT=cudaEventRecord:30:stall:1 limit=3 exits 76 doctor_ranks 2 "$conf" >"$found" 2>&1 || return 1
+  grep -q '^  failed: rank [01] on .*not done within 3 s' "$found"
+}
+
 case_a_GPU_that_stands_still_ends_the_doctor() {
   local found=$scratch/doctor-still
   FAKE_GPU_FAULT=fill:1:stall:1 limit=10 exits 76 doctor_ranks 2 "$conf" >"$found" 2>&1 || return 1

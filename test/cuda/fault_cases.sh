@@ -112,13 +112,18 @@ case_a_lost_GPU_is_named_and_the_run_is_one_to_requeue() {
   struck gpu-lost sgd:11:cudaErrorECCUncorrectable:2 'rank 2 on .*ECC.*the GPU is lost for this process'
 }
 
-# The folder takes longer than anybody waits before telling; what it is told counts all the same.
+# The folder takes longer than anybody waits before telling; what it is told counts all the same. One rank: a launcher
+# gives those that are left no time.
 case_a_failure_is_recorded_where_the_file_system_is_slow() {
   local run=$scratch/slow-outcome
-  only_rank=1 setting=LD_PRELOAD=$PWD/$build/test/libfault.so LOCKSTEP_FAULT=fsync:1:1:slower=1000:/outcome \
-    FAKE_GPU_FAULT=sgd:11:cudaErrorECCUncorrectable:1 exits 76 gpu_ranks 2 "$conf" --run.dir="$run" >"$run.log" 2>&1 || return 1
-  grep -q '^reason=.*the GPU is lost for this process' "$run"/outcome/* && grep -q '^who=rank 1 on ' "$run"/outcome/* &&
-    [[ $(grep -c ',failed,' "$run/events.csv") == 1 && $(grep -c 'error: .*the GPU is lost' "$run.log") == 1 ]]
+  export only_rank=0 setting=LD_PRELOAD=$PWD/$build/test/libfault.so LOCKSTEP_FAULT=fsync:1:0:slower=1000:/outcome
+  FAKE_GPU_FAULT=sgd:11:cudaErrorECCUncorrectable exits 76 gpu_ranks 0 "$conf" --run.dir="$run" >"$run.log" 2>&1 || return 1
+  grep -q '^reason=.*the GPU is lost for this process' "$run"/outcome/* && [[ $(grep -c ',failed,' "$run/events.csv") == 1 ]] &&
+    [[ $(grep -c 'error: .*the GPU is lost' "$run.log") == 1 ]] || return 1
+  # Of the watchdog.
+  FAKE_GPU_FAULT=sgd:11:stall exits 76 gpu_ranks 0 "$conf" --run.dir="$run-limit" --limits.step=3 --limits.checkpoint=3 \
+    >"$run.log" 2>&1 || return 1
+  grep -q '^reason=no progress in step [0-9]* for 3 s: rank 0 on .*: its GPU has not' "$run-limit"/outcome/* && grep -q ',failed,' "$run-limit/events.csv"
 }
 
 case_a_stopped_rank_is_named() {

@@ -146,7 +146,7 @@ case_a_file_system_that_hangs_ends_the_run() {
   mkfifo "$run/watch/32.0.0" "$run/watch/32.0.1"
   echo "fsync:1:all:stall:${run##*/}/" >"$run.fault"
   poll 60 test -e "$run.struck0" || return 1
-  poll 15 ended "$job" || {
+  poll 30 ended "$job" || {
     pids_of "run.dir=$run" | xargs -r kill -KILL
     return 1
   }

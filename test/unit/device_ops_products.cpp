@@ -160,8 +160,9 @@ TEST_CASE("linear layers", "[device][ops]") {
 
 TEST_CASE("linear layers with GELU keep its input", "[device][ops]") {
   const Trial trial = GENERATE(from_range(trials("linear")));
-  const auto [n, in, out] = GENERATE(table<std::int64_t, std::int64_t, std::int64_t>(
+  const auto sizes = GENERATE(table<std::int64_t, std::int64_t, std::int64_t>(
       {{1, 1, 1}, {3, 5, 7}, {16, 64, 32}, {33, 100, 10}, {8, 784, 24}}));
+  const std::int64_t n = std::get<0>(sizes), in = std::get<1>(sizes), out = std::get<2>(sizes);
   const bool crooked = GENERATE(false, true);  // the input lies where cuBLASLt would not put it
   INFO(trial << ", " << n << " x " << in << " -> " << out << (crooked ? ", crooked" : ""));
   Device& device = *trial.device;

@@ -48,7 +48,8 @@ std::shared_ptr<Pool> make_device_pool(double share) {
                              "use it? See nvidia-smi{}",
                              text(wanted), text(free), text(total), remedy));
   };
-  if (bytes == 0 && free >= page) {
+  constexpr std::size_t plenty = 32 * page;
+  if (bytes == 0 && free >= plenty) {
     throw Error(
         ExitCode::bad_config,
         fmt::format("train.device_memory = {} of the {} that are free on the GPU is less than {}: give it "
