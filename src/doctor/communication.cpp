@@ -19,9 +19,9 @@ constexpr int least_rounds = 2;
 constexpr int most_rounds = 500;
 constexpr std::int64_t largest = std::int64_t{256} << 20;
 
-std::vector<std::int64_t> sizes_for(const Context& context, bool every_size) {
+std::vector<std::int64_t> sizes_for(const Context& context) {
   std::vector<std::int64_t> sizes;
-  if (every_size) {
+  if (context.measures_all()) {
     for (std::int64_t size = 4096; size <= largest; size *= 4) sizes.push_back(size);
     return sizes;
   }
@@ -67,7 +67,7 @@ void time_sums(Context& context, const SumWay& way, Facts& mine) {
   const double end = monotonic_seconds() + context.patience.limit() / 4;
   const double deadline = monotonic_seconds() + context.patience.limit();
   double before = 0, size_before = 0;
-  for (const std::int64_t size : sizes_for(context, way.in_every_size)) {
+  for (const std::int64_t size : sizes_for(context)) {
     // Smaller ones are a matter of latency, whatever their size.
     const double grown = static_cast<double>(size) / std::max(size_before, 256. * 1024);
     const double expected = 3 * before * grown;

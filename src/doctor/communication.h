@@ -19,7 +19,6 @@ constexpr std::string_view nccl_way = "nccl";
 // One way of summing.
 struct SumWay {
   std::string name;
-  bool in_every_size;
   device::Device& device;  // whose tensors are summed
   device::DType type;
   std::function<void(const device::Tensor& data)> sum;

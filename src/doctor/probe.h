@@ -70,6 +70,8 @@ struct Context {
   // it finds nothing.
   std::optional<ComputeDevice> device = {};
   bool on_gpu() const { return device && device->gpu; }
+  // Sums are asked for in every way and size.
+  bool measures_all() const { return communicators.size() > 1; }
 
   int rank() const { return meeting.rank(); }
   int size() const { return meeting.size(); }

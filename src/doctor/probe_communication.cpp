@@ -123,15 +123,14 @@ std::string what_auto_takes(const Context& context, std::int64_t bytes) {
 
 // In the host's memory: all ways where all are asked for, else the one of training on CPUs.
 void measure_sums(Context& context, Facts& mine) {
-  const bool all = context.communicators.size() > 1;
   const bool on_cpus = context.device && !context.on_gpu();
   if (context.on_gpu()) mine["sums_by"] = nccl_way;
-  if (context.size() == 1 || (!on_cpus && !all)) return;
+  if (context.size() == 1 || (!on_cpus && !context.measures_all())) return;
   device::CpuDevice cpu(context.threads);
   for (const auto& [algorithm, communicator] : context.communicators) {
     const std::string name(comm::name_of(algorithm));
     const auto sum = [&, which = algorithm](const device::Tensor& data) { sum_once(context, which, data); };
-    time_sums(context, {name, all, cpu, device::DType::f32, sum}, mine);
+    time_sums(context, {name, cpu, device::DType::f32, sum}, mine);
     if (algorithm != comm::Algorithm::automatic) continue;
     for (const SumTime& time : sum_times(mine, name)) {
       mine[fmt::format("auto_takes.{:012.0f}", time.bytes)] =
@@ -166,7 +165,7 @@ void measure_nccl(Context& context, device::Device& gpu, Facts& mine) {
   const auto sum = [&](const device::Tensor& data) { communicator->all_reduce(data).wait(); };
   const auto type =
       context.resolved == nullptr ? device::DType::f32 : train::gradient_wire(context.resolved->config.comm);
-  time_sums(context, {std::string(nccl_way), context.communicators.size() > 1, gpu, type, sum}, mine);
+  time_sums(context, {std::string(nccl_way), gpu, type, sum}, mine);
 }
 
 std::vector<Stage> stages() {

@@ -52,14 +52,13 @@ device::DType type_of(const Context& context) {
                                      : train::compute_type(context.resolved->config.train);
 }
 
+// On a CPU the least one will do.
 void find_width(Context& context, Facts& mine) {
-  if (!context.device) return;
+  if (!context.on_gpu()) return;
   mine = context.patience.run("matrix products", [on = *context.device, type = type_of(context)] {
     const auto device = on.open();
     std::int64_t width = least_width;
-    if (on.gpu) {
-      while (width < most_width && Product(*device, type, width).seconds(0, 1) < worth_its_call) width *= 2;
-    }
+    while (width < most_width && Product(*device, type, width).seconds(0, 1) < worth_its_call) width *= 2;
     return Facts{{"gemm_width", fmt::format("{}", width)}};
   });
 }
