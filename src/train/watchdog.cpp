@@ -278,8 +278,11 @@ std::string Watchdog::late_ranks(const Run& run, const Place& place) const {
 }
 
 std::string Watchdog::late_ranks_if_told(const Run& run, const Place& place) const {
-  const auto told =
-      within<std::string>(folder_patience, [this, run, place] { return late_ranks(run, place); });
+  const auto told = within<std::string>(folder_patience, [this, run, place] {
+    // A slow file system may still be at this rank's own note, and then at those of the others.
+    while (note_of(run, static_cast<std::size_t>(run.rank)).empty()) std::this_thread::sleep_for(look_every);
+    return late_ranks(run, place);
+  });
   return told.value_or(fmt::format("the file system of {} has not answered for {} s", run.folder.string(),
                                    folder_patience.count()));
 }
